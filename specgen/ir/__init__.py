@@ -1,1 +1,29 @@
-""""""
+"""The IR: upstream MLIR dialects through xDSL and the small `motif` dialect for what upstream lacks.
+
+Importing this package is cheap; xDSL is imported by the first call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+def parse(text: str, name: str = "<ir>") -> ModuleOp:
+    """Parse and verify MLIR text. Raises xDSL's `ParseError` or `VerifyException`: IR text is ours, not the user's."""
+    from xdsl.parser import Parser
+
+    from specgen.ir.dialect import context
+
+    module = Parser(context(), text, name).parse_module()
+    module.verify()
+    return module
+
+
+def print_module(module: ModuleOp, *, locations: bool = True) -> str:
+    """The module as MLIR text that `parse` accepts, with locations unless told otherwise."""
+    from specgen.ir.printer import print_module as implementation
+
+    return implementation(module, locations=locations)
