@@ -1,0 +1,54 @@
+"""`specgen`: dispatches to the subcommand modules without importing those that are not asked for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+import specgen
+
+COMMANDS = {
+    "validate": "Check specs: load, type, bind and plan their schedules; needs no device.",
+    "build": "Build artifacts, tests, benchmarks and reports.",
+    "test": "Run the correctness suites of specs or built folders.",
+    "explain": "Explain a diagnostic code.",
+    "schema": "Print the schema of the spec language.",
+    "targets": "List the targets and their facts.",
+    "devices": "List the execution devices and why some are absent.",
+    "init": "Write a commented spec to start from.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on use, so that `--version` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"specgen.cli.{cmd_name}").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(specgen.__version__, prog_name="specgen")
+def cli() -> None:
+    """Declarative kernel specs, checked and lowered to AMDGPU code objects and SPIR-V."""
+
+
+def main() -> None:
+    """Entry point. Exit status: 0 clean, 1 findings or failing checks, 2 wrong call or tool failure."""
+    try:
+        cli.main(standalone_mode=True)
+    except BrokenPipeError:
+        # The reader of our output went away; keep Python from complaining while it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2)

@@ -1,0 +1,117 @@
+"""From a typed spec to scheduled IR for one target: bind, expand, parse, schedule. Pure; writes nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from specgen.diagnostics import Diagnostic, Source, Span, has_errors
+from specgen.model import Spec
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from specgen.binding.instance import Instance
+    from specgen.schedule import Scheduled
+
+REFUSED = "SG-REQUIRES"
+"""The code with which a spec refuses a target; not an error while another target is left."""
+
+PolicyValue = int | float | bool | str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A spec bound for one target, and its IR before and after scheduling."""
+
+    target: str
+    instance: Instance
+    source_text: str
+    source: ModuleOp
+    scheduled: Scheduled
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The result of planning for one target: `planned` is None when an error (or a refusal) stopped it."""
+
+    target: str
+    planned: Planned | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the spec's `requires` excludes this target (and nothing else is wrong)."""
+        errors = [d for d in self.diagnostics if d.is_error]
+        return bool(errors) and all(d.code == REFUSED for d in errors)
+
+
+def plan(
+    spec: Spec,
+    target_name: str,
+    policies: Mapping[str, PolicyValue] | None = None,
+    *,
+    dump: Callable[[str, ModuleOp], None] | None = None,
+) -> Plan:
+    """Bind, expand, parse and schedule `spec` for one target."""
+    from specgen import targets
+    from specgen.binding import bind
+
+    bound = bind(spec, targets.load(target_name), dict(policies or {}))
+    diagnostics = tuple(bound.diagnostics)
+    if bound.instance is None or has_errors(diagnostics):
+        return Plan(target_name, None, diagnostics)
+    return schedule_instance(spec, bound.instance, target_name, diagnostics, dump=dump)
+
+
+def schedule_instance(
+    spec: Spec,
+    instance: Instance,
+    target_name: str,
+    diagnostics: tuple[Diagnostic, ...] = (),
+    *,
+    dump: Callable[[str, ModuleOp], None] | None = None,
+) -> Plan:
+    """Expand, parse and schedule a bound instance."""
+    from specgen import ir
+    from specgen.expand import expand
+    from specgen.schedule import schedule
+
+    text = expand(instance)
+    module = ir.parse(text, f"{spec.name.text}.mlir")
+    if dump is not None:
+        dump("expand", module)
+    scheduled = schedule(module, dump=dump)
+    sources = {s.source.name: s.source for s in _with_used(spec)}
+    found = (*diagnostics, *(_widened(d, sources) for d in scheduled.diagnostics))
+    if has_errors(found):
+        return Plan(target_name, None, found)
+    return Plan(target_name, Planned(target_name, instance, text, module, scheduled), found)
+
+
+def _with_used(spec: Spec) -> list[Spec]:
+    return [spec, *(inner for used in spec.used.values() for inner in _with_used(used))]
+
+
+def _widened(diagnostic: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic:
+    """IR locations are points; a diagnostic underlines what stands there up to the end of the line."""
+    span = _widened_span(diagnostic.span, sources)
+    notes = tuple(dataclasses.replace(n, span=_widened_span(n.span, sources)) for n in diagnostic.notes)
+    return dataclasses.replace(diagnostic, span=span, notes=notes)
+
+
+def _widened_span(span: Span, sources: Mapping[str, Source]) -> Span:
+    source = sources.get(span.file)
+    if source is None or span.end_line != span.line or span.end_column > span.column + 1:
+        return span
+    line = source.line(span.line)
+    end = len(line.split(" #", 1)[0].rstrip()) + 1
+    return dataclasses.replace(span, end_column=max(end, span.column + 1))
+
+
+def deduplicated(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics without repetitions (targets tell the same things), in order of place."""
+    unique = dict.fromkeys(diagnostics)
+    return tuple(sorted(unique, key=lambda d: (d.span, d.code, d.message)))
