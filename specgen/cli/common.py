@@ -20,15 +20,20 @@ def output_options(function: F) -> F:
     """`--format`, `-q` and `-v`."""
     function = click.option("-v", "--verbose", is_flag=True, help="Tell more.")(function)
     function = click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong.")(function)
-    return click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output.")(
-        function
-    )
+    return click.option(
+        "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
+    )(function)
 
 
 def jobs_option(function: F) -> F:
     """`-j N`."""
     return click.option(
-        "-j", "--jobs", type=click.IntRange(1, 256), default=None, metavar="N", help="Worker processes (default: cores)."
+        "-j",
+        "--jobs",
+        type=click.IntRange(1, 256),
+        default=None,
+        metavar="N",
+        help="Worker processes (default: cores).",
     )(function)
 
 

@@ -1,1 +1,1 @@
-""""""
+"""The compile report: its schema, its assembly from evidence, and its pages."""
