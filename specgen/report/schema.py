@@ -183,7 +183,8 @@ def page() -> str:
     lines = [
         "# The compile report",
         "",
-        '`OUT/NAME/TARGET/report.json`. Absent evidence is left out: a missing key says "not known", a zero says "measured zero".',
+        "`OUT/NAME/TARGET/report.json`. Absent evidence is left out: a missing key says *not known*, a zero says",
+        "*measured zero*.",
         "",
         "| key | type | unit | meaning |",
         "|---|---|---|---|",
