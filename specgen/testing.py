@@ -21,7 +21,7 @@ ISOLATION = ("--import-mode=importlib", "-p", "no:cacheprovider")
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """Counts of one or more suites; `skip_reasons` counts each reason, `output` holds pytest's text where tests failed."""
+    """Counts of suites; `skip_reasons` counts each reason, `output` holds pytest's text where tests failed."""
 
     passed: int
     failed: int
