@@ -1,8 +1,8 @@
 """The protocol that every execution device follows, and the values that pass through it.
 
-A device runs one entry point of one artifact. Arrays are one-dimensional, in row-major order of the
-declared shape, and hold exactly the elements that the buffer is backed by: whatever lies beyond does not
-exist, and a touch of it is a finding.
+A device runs one entry point of one artifact. Arrays are one-dimensional, in memory order (row-major over the
+declared axes unless the argument names another fastest axis: `order` in the manifest), and hold exactly the
+elements that the buffer is backed by: whatever lies beyond does not exist, and a touch of it is a finding.
 """
 
 from __future__ import annotations

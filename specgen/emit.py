@@ -1,0 +1,178 @@
+"""From a typed spec to everything that its output folder holds, as bytes in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import specgen
+from specgen import fingerprint
+from specgen.diagnostics import Diagnostic, has_errors
+from specgen.model import Spec
+from specgen.stages import Plan, Planned, schedule_instance
+
+if TYPE_CHECKING:
+    from specgen.build import BuildOptions
+
+
+class NotAdmitted(Exception):
+    """The spec has errors, or no requested target admits it."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        self.diagnostics = diagnostics
+        super().__init__("; ".join(d.message for d in diagnostics))
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """The contents of an output folder, without the manifest's `files`."""
+
+    files: Mapping[str, bytes]
+    manifest: Mapping[str, Any]
+    targets: tuple[str, ...]
+    refused: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    dumps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class _Planning:
+    planned: dict[str, Planned]
+    refused: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    dumps: tuple[tuple[str, str], ...]
+
+
+def emit(spec: Spec, root: Path, options: BuildOptions) -> Emitted:
+    """Plan, lower and describe a kernel spec. Raises `NotAdmitted` and `lowering.LoweringError`; writes nothing."""
+    from specgen.checks.plan import check_strength, plan_suite
+    from specgen.emit_suite import render_benchmark, render_suite
+
+    planning = _plan_targets(spec, options)
+    planned = planning.planned
+    diagnostics = [*planning.diagnostics, *check_strength(spec)]
+    if has_errors(diagnostics) or not planned:
+        raise NotAdmitted(tuple(diagnostics))
+    first = next(iter(planned.values()))
+    files: dict[str, bytes] = {"source.mlir": first.source_text.encode()}
+    spec_files = _inputs(spec)
+    digests = fingerprint.inputs(root, spec_files) or {}
+    for target, plan in planned.items():
+        if plan.source_text != first.source_text:
+            files[f"{target}/source.mlir"] = plan.source_text.encode()
+        files.update({f"{target}/{name}": data for name, data in _lower(plan, digests).items()})
+    manifest = _manifest(spec, planned, options, digests)
+    suite = plan_suite(spec, first.instance, first.scheduled)
+    files[f"test_{spec.name.text}.py"] = render_suite(suite, manifest).encode()
+    files[f"bench_{spec.name.text}.py"] = render_benchmark(suite, manifest).encode()
+    return Emitted(files, manifest, tuple(planned), planning.refused, tuple(diagnostics), planning.dumps)
+
+
+def _plan_targets(spec: Spec, options: BuildOptions) -> _Planning:
+    """One plan a target; targets whose bindings agree share the scheduled module."""
+    from specgen import targets
+    from specgen.binding import bind
+
+    planned: dict[str, Planned] = {}
+    shared: dict[object, Plan] = {}
+    diagnostics: list[Diagnostic] = []
+    refusals: list[Diagnostic] = []
+    refused: list[str] = []
+    dumps: list[tuple[str, str]] = []
+    policies = options.policies_of(spec.name.text)
+    for name in options.targets or targets.DEFAULT:
+        bound = bind(spec, targets.load(name), policies)
+        plan = shared.get(bound.fingerprint)
+        if plan is None:
+            plan = Plan(name, None, tuple(bound.diagnostics))
+            if bound.instance is not None and not has_errors(bound.diagnostics):
+                dump = _dumper(options.dump_after, name, dumps)
+                plan = schedule_instance(spec, bound.instance, name, tuple(bound.diagnostics), dump=dump)
+            shared[bound.fingerprint] = plan
+        if plan.refused:
+            refused.append(name)
+            refusals += plan.diagnostics
+            continue
+        diagnostics += plan.diagnostics
+        if plan.planned is not None and bound.instance is not None:
+            p = plan.planned
+            planned[name] = Planned(name, bound.instance, p.source_text, p.source, p.scheduled)
+    if not planned or (options.targets and refused):
+        diagnostics += refusals
+    return _Planning(planned, tuple(refused), tuple(dict.fromkeys(diagnostics)), tuple(dumps))
+
+
+def _dumper(after: tuple[str, ...], target: str, dumps: list[tuple[str, str]]) -> Any:
+    if not after:
+        return None
+
+    def dump(name: str, module: Any) -> None:
+        from specgen import ir
+
+        if name in after:
+            dumps.append((f"{target} after {name}", ir.print_module(module)))
+
+    return dump
+
+
+def _inputs(spec: Spec) -> list[str]:
+    """Every file that the build read, relative to the root, the spec first."""
+    names = [spec.source.name]
+    for used in spec.used.values():
+        names += _inputs(used)
+    return list(dict.fromkeys(names))
+
+
+def _lower(plan: Planned, digests: Mapping[str, str]) -> dict[str, bytes]:
+    from specgen import ir, targets
+    from specgen.report.assemble import assemble
+
+    target = targets.load(plan.target)
+    files = {"scheduled.mlir": ir.print_module(plan.scheduled.module).encode()}
+    if target.kind == "amdgpu":
+        from specgen.lowering import amdgpu
+
+        binary = amdgpu.lower(plan.scheduled.module, target)
+        files |= {"kernel.hsaco": binary.hsaco, "kernel.s": binary.asm.encode()}
+    else:
+        from specgen.lowering import spirv
+
+        binary = spirv.lower(plan.scheduled.module, target)
+        files |= {"kernel.spv": binary.spv, "kernel.s": binary.asm.encode()}
+    report = assemble(plan, binary, _combined(digests))
+    files["report.json"] = (json.dumps(report, indent=1, allow_nan=False) + "\n").encode()
+    return files
+
+
+def _combined(digests: Mapping[str, str]) -> str:
+    import hashlib
+
+    return hashlib.sha256("".join(f"{k}={v}\n" for k, v in sorted(digests.items())).encode()).hexdigest()
+
+
+def _manifest(
+    spec: Spec, planned: Mapping[str, Planned], options: BuildOptions, digests: Mapping[str, str]
+) -> dict[str, Any]:
+    from specgen import manifest
+
+    instances = {name: plan.instance for name, plan in planned.items()}
+    first = next(iter(instances.values()))
+    return {
+        "specgen": specgen.__version__,
+        "spec": {
+            "name": spec.name.text,
+            "file": spec.source.name,
+            "sha256": _combined(digests),
+            "kind": spec.kind,
+            "summary": spec.summary,
+        },
+        "params": dict(first.params),
+        "args": manifest.arguments(first),
+        "entries": manifest.entries(instances),
+        "targets": list(planned),
+        "key": fingerprint.key(digests, options.targets, options.policies_of(spec.name.text)),
+        "inputs": dict(digests),
+    }

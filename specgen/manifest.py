@@ -1,0 +1,102 @@
+"""The manifest of an output folder: arguments, entry points, launch formulas; and how to evaluate them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from specgen.devices.base import DeviceError, Grid
+
+if TYPE_CHECKING:
+    from specgen.binding.instance import Instance, Param
+
+
+def arguments(instance: Instance) -> list[dict[str, Any]]:
+    """The `args` rows, in ABI order."""
+    return [_argument(param) for param in instance.args]
+
+
+def _argument(param: Param) -> dict[str, Any]:
+    from specgen.binding.instance import ScalarParam
+
+    if isinstance(param, ScalarParam):
+        return {
+            "name": param.name,
+            "kind": "scalar",
+            "type": param.type,
+            "range": None if param.range is None else list(param.range),
+            "range_formulas": None if param.range_formulas is None else list(param.range_formulas),
+            "multiple_of": param.multiple_of,
+        }
+    return {
+        "name": param.name,
+        "kind": "buffer",
+        "type": param.element,
+        "access": param.access,
+        "align": param.align,
+        "noalias": param.noalias,
+        "range": None if param.range is None else list(param.range),
+        "axes": list(param.axes),
+        "shape": list(param.shape),
+        "order": list(param.order),
+    }
+
+
+def entries(instances: Mapping[str, Instance]) -> list[dict[str, Any]]:
+    """The `entries` rows: default, serial, then the others by name; launch formulas by target."""
+    first = next(iter(instances.values()))
+    names = sorted((e.name for e in first.entries if e.name not in ("default", "serial")))
+    rows = []
+    for name in ("default", "serial", *names):
+        entry = first.entry(name)
+        launches = {
+            target: {
+                "workgroup_size": list(instance.entry(name).workgroup_size),
+                "workgroups": list(instance.entry(name).workgroups),
+                "policies": dict(instance.entry(name).policies),
+            }
+            for target, instance in instances.items()
+        }
+        rows.append({"name": name, "symbol": entry.symbol, "policies": dict(entry.policies), "targets": launches})
+    return rows
+
+
+def find_entry(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The entry with this name or symbol; raises `DeviceError` when there is none."""
+    for entry in manifest["entries"]:
+        if name in (entry["name"], entry["symbol"]):
+            return entry
+    raise DeviceError(f"no entry {name}; entries: {', '.join(e['name'] for e in manifest['entries'])}")
+
+
+def scalars(manifest: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any]:
+    """The scalar arguments of a launch as Python numbers; raises `DeviceError` for a missing one."""
+    result = {}
+    for row in manifest["args"]:
+        if row["kind"] == "scalar":
+            if row["name"] not in args:
+                raise DeviceError(f"argument {row['name']} is missing")
+            value = args[row["name"]]
+            result[row["name"]] = value.item() if hasattr(value, "item") else value
+    return result
+
+
+def _integers(formulas: Sequence[str], values: Mapping[str, Any]) -> tuple[int, ...]:
+    from specgen.expressions import evaluate_formula
+
+    return tuple(int(evaluate_formula(text, values)) for text in formulas)
+
+
+def grid(manifest: Mapping[str, Any], target: str, entry: str, args: Mapping[str, Any]) -> Grid:
+    """Workgroup counts of a launch along x, y, z for these scalar arguments."""
+    formulas = find_entry(manifest, entry)["targets"][target]["workgroups"]
+    x, y, z = _integers(formulas, scalars(manifest, args))
+    return x, y, z
+
+
+def shape(manifest: Mapping[str, Any], argument: str, args: Mapping[str, Any]) -> tuple[int, ...]:
+    """Extents of a buffer argument in declared order for these scalar arguments."""
+    for row in manifest["args"]:
+        if row["name"] == argument and row["kind"] == "buffer":
+            return _integers(row["shape"], scalars(manifest, args))
+    raise DeviceError(f"no buffer argument {argument}")
