@@ -1,0 +1,253 @@
+"""Loading a spec: its file, the motifs that it uses, the model, and everything that can be said without binding."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping as MappingOf
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from specgen.diagnostics import Diagnostic, DiagnosticError, Source, Span, has_errors
+from specgen.diagnostics.catalogue import diagnostic
+from specgen.loading.build_model import build_model
+from specgen.loading.paths import PathProblem, inside
+from specgen.loading.rules import check_rules
+from specgen.loading.source import read_source, start_of
+from specgen.loading.toml_reader import read_toml
+from specgen.loading.tree import Mapping, Node, Scalar, Sequence
+from specgen.loading.unsupported import check_supported
+from specgen.loading.yaml_reader import read_yaml
+from specgen.model import Spec
+from specgen.schema import check_shape
+from specgen.schema.messages import KINDS, nearest, shown
+
+SUFFIXES = {".spec.yaml": read_yaml, ".spec.toml": read_toml}
+"""Ends of the names of spec files and how they are read."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file as a plain tree; `tree` is None when it could not be read to its end."""
+
+    source: Source
+    data: bytes
+    tree: Node | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A loaded spec: `spec` is None when `diagnostics` hold an error. `kind` is the document's word, if it has one.
+
+    `sha256` is over the bytes of the spec and of all files that it uses; `sources` are their texts by name.
+    """
+
+    spec: Spec | None
+    diagnostics: tuple[Diagnostic, ...]
+    sha256: str
+    kind: str | None
+    sources: MappingOf[str, Source] = field(default_factory=dict)
+
+
+def stem(name: str) -> str | None:
+    """NAME of `NAME.spec.yaml` or `NAME.spec.toml`; None for another file name."""
+    return next((name[: -len(end)] for end in SUFFIXES if name.endswith(end) and len(name) > len(end)), None)
+
+
+def shown_name(path: Path, root: Path) -> str:
+    """How messages call a file: relative to `root`, or its bare name when it lies elsewhere."""
+    try:
+        return path.absolute().relative_to(root.absolute()).as_posix()
+    except ValueError:
+        return path.name
+
+
+def load_document(path: Path, root: Path | None = None) -> Document:
+    """The plain tree of a spec file, not checked against any schema."""
+    return _read(path, shown_name(path, root or path.parent))
+
+
+def _read(path: Path, name: str) -> Document:
+    try:
+        read = SUFFIXES[next(end for end in SUFFIXES if path.name.endswith(end))]
+        text = read_source(path, name)
+    except StopIteration:
+        message = f"`{path.name}` is no spec: the name of one ends in {' or '.join(f'`{end}`' for end in SUFFIXES)}."
+        finding = diagnostic("SG-PATH", start_of(name), message, hint="Rename the file.")
+        return Document(Source(name, ""), b"", None, (finding,))
+    except DiagnosticError as error:
+        return Document(_raw_source(path, name), b"", None, error.diagnostics)
+    tree, findings = read(text.source)
+    return Document(text.source, text.data, tree, findings)
+
+
+def _raw_source(path: Path, name: str) -> Source:
+    """The text of a refused file for quoting; nothing of one that is unreadable or huge."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(1 << 16)
+    except OSError:
+        return Source(name, "")
+    return Source(name, data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace"))
+
+
+def load_spec(path: Path | str, root: Path | None = None) -> Loaded:
+    """Load a spec file and what it uses. `root` is what names in messages and locations are relative to.
+
+    The default of `root` is the folder of the file. Never raises for what the file says.
+    """
+    path = Path(path)
+    loader = _Loader()
+    top = loader.load(path, shown_name(path, root or path.parent), ())
+    found = tuple(d for file in loader.files.values() for d in file.diagnostics)
+    spec = None if has_errors(found) else top.spec
+    digest = hashlib.sha256()
+    for name, file in sorted(
+        (_relative(f.document.source.name, top.document.source.name), f) for f in loader.files.values()
+    ):
+        digest.update(f"{name}\0{len(file.document.data)}\0".encode())
+        digest.update(file.document.data)
+    sources = {file.document.source.name: file.document.source for file in loader.files.values()}
+    return Loaded(spec, found, digest.hexdigest(), top.kind, sources)
+
+
+def _relative(name: str, top: str) -> str:
+    """A used file's name relative to the folder of the spec, so that the digest does not depend on `root`."""
+    folder = PurePosixPath(top).parent
+    path = PurePosixPath(name)
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else name
+
+
+@dataclass(frozen=True)
+class _File:
+    document: Document
+    kind: str | None
+    spec: Spec | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class _Loader:
+    """Loads files once each; `files` is in order of first mention."""
+
+    def __init__(self) -> None:
+        self.files: dict[Path, _File] = {}
+
+    def load(self, path: Path, name: str, users: tuple[Path, ...]) -> _File:
+        real = path.resolve()
+        document = _read(path, name)
+        self.files[real] = _File(document, None, None, document.diagnostics)
+        file = self._checked(document, path, (*users, real))
+        self.files[real] = file
+        return file
+
+    def _checked(self, document: Document, path: Path, users: tuple[Path, ...]) -> _File:
+        findings = list(document.diagnostics)
+        tree = document.tree
+        if not isinstance(tree, Mapping):
+            if tree is not None:
+                message = "a spec is a mapping of keys to values."
+                findings.append(
+                    diagnostic("SG-LOAD", start_of(document.source.name), message, hint="Start with `spec: 1`.")
+                )
+            return _File(document, None, None, tuple(findings))
+        kind = _kind(tree, findings)
+        if kind is None:
+            return _File(document, None, None, tuple(findings))
+        findings += check_shape(tree, kind)
+        complete = not has_errors(findings)
+        if kind == "suite":
+            findings += check_supported(tree, None)
+            return _File(document, kind, None, tuple(findings))
+        folder = path.parent
+        spec, leaves = build_model(tree, kind, document.source, folder)
+        findings += leaves
+        findings += _check_file_name(spec, path)
+        used, use_spans, trouble = self._used(tree, spec, folder, users)
+        findings += trouble
+        spec = replace(spec, used=used, use_spans=use_spans)
+        findings += check_supported(tree, spec)
+        if complete:
+            findings += check_rules(
+                spec, sound=not has_errors(findings) and not any(f.spec is None for f in self.files.values() if f.kind)
+            )
+        ordered = tuple(sorted(findings, key=lambda d: (d.span.line, d.span.column, d.code)))
+        return _File(document, kind, spec, ordered)
+
+    def _used(
+        self, tree: Mapping, spec: Spec, folder: Path, users: tuple[Path, ...]
+    ) -> tuple[dict[str, Spec], dict[str, Span], list[Diagnostic]]:
+        """The motifs under `uses` by name, where they are named, and what is wrong with the list."""
+        used: dict[str, Spec] = {}
+        spans: dict[str, Span] = {}
+        findings: list[Diagnostic] = []
+        listed = tree.get("uses")
+        for item in listed if isinstance(listed, Sequence) else ():
+            if not isinstance(item, Scalar) or not item.text:
+                continue
+            try:
+                motif = self._use(item.text, spec, folder, users)
+            except PathProblem as problem:
+                message = f"`{item.text}` {problem.reason}."
+                findings.append(diagnostic("SG-USE", item.span, message, found=item.text, hint=problem.hint))
+                continue
+            name = stem(PurePosixPath(item.text).name) or ""
+            if name in spans:
+                message = f"a motif `{name}` is already used."
+                findings.append(diagnostic("SG-USE", item.span, message, hint="Name each motif once."))
+                continue
+            spans[name] = item.span
+            if motif is not None:
+                used[name] = motif
+        return used, spans, findings
+
+    def _use(self, text: str, spec: Spec, folder: Path, users: tuple[Path, ...]) -> Spec | None:
+        """Load one used file; None when it has errors of its own, which were reported there."""
+        path = PurePosixPath(text)
+        if stem(path.name) is None:
+            raise PathProblem("is no spec file", "Name a `NAME.spec.yaml` or `NAME.spec.toml`.")
+        real = inside(folder, text)
+        if real in users:
+            raise PathProblem("uses this spec itself: a cycle", "Motifs cannot be recursive.")
+        file = self.files.get(real)
+        if file is None:
+            name = (PurePosixPath(spec.source.name).parent / path).as_posix()
+            file = self.load(folder / path, name, users)
+        if file.kind in KINDS and file.kind != "motif":
+            raise PathProblem(f"is a {file.kind}, not a motif", "Only motifs can be used.")
+        return file.spec
+
+
+def _kind(tree: Mapping, findings: list[Diagnostic]) -> str | None:
+    """The document's kind; reports a missing or unknown one."""
+    node = tree.get("kind")
+    if node is None:
+        at = tree.entries[0].key.span if tree.entries else tree.span
+        message = "`kind` is missing: it says what this document is."
+        findings.append(diagnostic("SG-KEY", at, message, allowed=KINDS, hint="Add `kind: kernel`."))
+        return None
+    if isinstance(node, Scalar) and node.value in KINDS:
+        return node.text
+    found = shown(node.value) if isinstance(node, Scalar) else "a mapping or list"
+    near = nearest(found, KINDS)
+    hint = f"Nearest: `{near}`." if near else "Write `kernel` or `motif`."
+    findings.append(
+        diagnostic("SG-KEY", node.span, f"`kind` cannot be `{found}`.", found=found, allowed=KINDS, hint=hint)
+    )
+    return None
+
+
+def _check_file_name(spec: Spec, path: Path) -> list[Diagnostic]:
+    """`name` must equal the file's NAME."""
+    wanted = stem(path.name)
+    if spec.name.text in (wanted, "_"):
+        return []
+    message = f"`name` is `{spec.name.text}`, but the file is `{path.name}`."
+    return [
+        diagnostic(
+            "SG-NAME",
+            spec.name.span,
+            message,
+            found=spec.name.text,
+            hint=f"Write `name: {wanted}`, or rename the file.",
+        )
+    ]
