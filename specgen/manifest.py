@@ -45,7 +45,7 @@ def _argument(param: Param) -> dict[str, Any]:
 def entries(instances: Mapping[str, Instance]) -> list[dict[str, Any]]:
     """The `entries` rows: default, serial, then the others by name; launch formulas by target."""
     first = next(iter(instances.values()))
-    names = sorted((e.name for e in first.entries if e.name not in ("default", "serial")))
+    names = sorted(e.name for e in first.entries if e.name not in ("default", "serial"))
     rows = []
     for name in ("default", "serial", *names):
         entry = first.entry(name)

@@ -88,10 +88,11 @@ def _setting(text: str) -> tuple[str | None, str, PolicyValue]:
     match = SETTING.fullmatch(text)
     if match is None:
         fail(f"--set {text}: not of the form [SPEC:][INSTANCE.]POLICY=VALUE", "for example --set depth=2")
-    return match["spec"], match["policy"], _value(match["value"])
+    return match["spec"], match["policy"], parse_value(match["value"])
 
 
-def _value(text: str) -> PolicyValue:
+def parse_value(text: str) -> PolicyValue:
+    """A policy value of the command line: a boolean, a number or a word."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

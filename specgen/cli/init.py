@@ -24,7 +24,9 @@ def command(name: str, output: str) -> None:
     from jinja2.sandbox import SandboxedEnvironment
 
     if NAME.fullmatch(name) is None or keyword.iskeyword(name) or name in RESERVED:
-        fail(f"{name!r} is no name for a spec", "letters, digits and _, at most 64, no Python keyword, no reserved word")
+        fail(
+            f"{name!r} is no name for a spec", "letters, digits and _, at most 64, no Python keyword, no reserved word"
+        )
     path = Path(output) / f"{name}.spec.yaml"
     template = resources.files("specgen").joinpath("templates/init.spec.yaml.j2").read_text(encoding="utf-8")
     environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)

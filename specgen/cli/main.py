@@ -14,6 +14,7 @@ COMMANDS = {
     "validate": "Check specs: load, type, bind and plan their schedules; needs no device.",
     "build": "Build artifacts, tests, benchmarks and reports.",
     "test": "Run the correctness suites of specs or built folders.",
+    "run": "Build a spec in memory and run it once.",
     "explain": "Explain a diagnostic code.",
     "schema": "Print the schema of the spec language.",
     "targets": "List the targets and their facts.",
