@@ -1,0 +1,134 @@
+"""Whether a loop may be pipelined at all: the rules that need no partition, and the numbers of the rebuilt loop."""
+
+from __future__ import annotations
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation
+
+from specgen.diagnostics import Diagnostic
+from specgen.schedule import policy
+from specgen.schedule.effects import PARTICIPANTS, Effects, Kind, effects_of, memory_of
+from specgen.schedule.emit import INDEX_MAX
+from specgen.schedule.knowledge import Knowledge
+from specgen.schedule.partition import Plan
+from specgen.schedule.pipeline import Shape
+from specgen.schedule.rules import Rejected, broken, describe
+
+DEPTH_MAX = 65535
+OPERANDS_MAX = 65535
+"""The most values that a loop may carry, its queue included."""
+
+
+def depth_of(loop: scf.ForOp) -> int:
+    """The depth that the loop asks for. Raises `Rejected` (P1, P2)."""
+    asked = loop.attributes[policy.PIPELINE]
+    depth = policy.integer(asked)
+    if depth is None:
+        raise Rejected([broken("P1", loop, "the depth is not an integer", found=str(asked))])
+    if not 1 <= depth <= DEPTH_MAX:
+        raise Rejected([broken("P2", loop, f"depth {depth}", found=str(depth), allowed=(f"1..{DEPTH_MAX}",))])
+    return depth
+
+
+def read_count(loop: scf.ForOp) -> int:
+    """Static loads of buffers in the body."""
+    return len(effects_of(loop).reads)
+
+
+def check_body(loop: scf.ForOp, depth: int, knowledge: Knowledge) -> None:
+    """Rules about the loop's frame and about single ops of its body. Raises `Rejected` with all that are broken."""
+    step = _step(loop, knowledge)
+    if (depth - 1) * step > INDEX_MAX:
+        raise Rejected([broken("P4", loop, f"{depth - 1} steps of {step} leave the range of `index`")])
+    effects = effects_of(loop)
+    faults = [*_storage(loop), *_forbidden(effects)]
+    if faults:
+        raise Rejected(faults)
+    if not effects.reads:
+        raise Rejected([broken("P6", loop, "the body reads no buffer")])
+    faults = _participation(loop, effects, knowledge)
+    if faults:
+        raise Rejected(faults)
+
+
+def _step(loop: scf.ForOp, knowledge: Knowledge) -> int:
+    step = knowledge.exact(loop, loop.step)
+    if step is None:
+        raise Rejected([broken("P3", loop, "the step is not known")])
+    if step <= 0:
+        raise Rejected([broken("P3", loop, f"the step is {step}", found=str(step), allowed=("1 or more",))])
+    return step
+
+
+def _storage(loop: scf.ForOp) -> list[Diagnostic]:
+    carried = [value for value in loop.iter_args if isinstance(value.type, MemRefType)]
+    return [broken("P5", loop, "the loop carries a buffer")] if carried else []
+
+
+def _forbidden(effects: Effects) -> list[Diagnostic]:
+    faults = []
+    for kind, op in effects.ops:
+        if kind is Kind.WRITE:
+            faults.append(_write(op, effects))
+        elif kind is Kind.GLOBAL_SYNC:
+            faults.append(broken("P9", op, f"{describe(op)} orders buffers while later reads are already in flight"))
+        elif kind is Kind.WHILE:
+            faults.append(broken("P15", op, "a `while` is nested in the loop"))
+        elif kind is Kind.FENCE:
+            faults.append(broken("P16", op, "a source-order fence forbids that reads run ahead"))
+        elif kind is Kind.OTHER:
+            faults.append(broken("P16", op, f"{describe(op)} is no ordinary read"))
+    return faults
+
+
+def _write(op: Operation, effects: Effects) -> Diagnostic:
+    """Reads of the same buffer are named: they are what would be moved across the store."""
+    memory = memory_of(op)
+    crossing = [read for read in effects.reads if memory_of(read) is memory]
+    buffer = "a buffer" if memory is None or memory.name_hint is None else f"`{memory.name_hint}`"
+    notes = [(read, "this read of the same buffer would run ahead of the store") for read in crossing[:3]]
+    return broken("P8", op, f"{describe(op)} writes {buffer} while later reads are already in flight", notes=notes)
+
+
+def _participation(loop: scf.ForOp, effects: Effects, knowledge: Knowledge) -> list[Diagnostic]:
+    open_ends = [end for end, value in (("lower", loop.lb), ("upper", loop.ub)) if knowledge.exact(loop, value) is None]
+    if not open_ends:
+        return []
+    which = " and ".join(open_ends)
+    notes = [(loop, f"the {which} bound of this loop is not exact")]
+    shared = effects.of(*PARTICIPANTS)
+    collectives = effects.of(Kind.COLLECTIVE)
+    faults = [
+        broken(
+            "P10", op, f"{describe(op)} is met by the workgroup, but the loop has no exact {which} bound", notes=notes
+        )
+        for op in shared[:1]
+    ]
+    faults += [
+        broken(
+            "P11", op, f"{describe(op)} is met by several lanes, but the loop has no exact {which} bound", notes=notes
+        )
+        for op in collectives[:1]
+    ]
+    return faults
+
+
+def check_size(plan: Plan, depth: int) -> None:
+    """Rule P18. Raises `Rejected`."""
+    carried = len(plan.loop.iter_args)
+    total = carried + (depth - 1) * len(plan.record)
+    if total > OPERANDS_MAX:
+        why = f"{depth - 1} records of {len(plan.record)} values and {carried} carried values"
+        raise Rejected([broken("P18", plan.loop, why, found=str(total), allowed=(f"at most {OPERANDS_MAX}",))])
+
+
+def shape(plan: Plan, depth: int, knowledge: Knowledge) -> Shape:
+    """The numbers of the rebuilt loop, with every question of its guard answered that facts can answer."""
+    loop = plan.loop
+    step = knowledge.exact(loop, loop.step)
+    assert step is not None
+    low, high = knowledge.trips(loop)
+    long = True if low >= depth else False if high is not None and high < depth else None
+    fits = knowledge.largest(loop, loop.lb) + (depth - 1) * step <= INDEX_MAX
+    return Shape(plan, depth, step, low if low == high else None, fits, long)

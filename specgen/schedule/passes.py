@@ -1,0 +1,90 @@
+"""The pass pipeline: its order, the log that passes write to, verification between passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from xdsl.dialects.builtin import ModuleOp
+
+from specgen.diagnostics import Diagnostic, has_errors
+from specgen.schedule import Dump, Scheduled, policy
+from specgen.schedule.rows import PipelineRow, StageRow, UnrollRow
+
+
+@dataclass
+class Log:
+    """What passes have to tell: report rows and refusals, in the order in which they came up."""
+
+    rows: list[PipelineRow] = field(default_factory=list)
+    stages: list[StageRow] = field(default_factory=list)
+    unrolls: list[UnrollRow] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def refuse(self, *diagnostics: Diagnostic) -> None:
+        """Note refusals, each once."""
+        self.diagnostics.extend(d for d in dict.fromkeys(diagnostics) if d not in self.diagnostics)
+
+
+class Pass(Protocol):
+    """A frozen dataclass that changes a module in place.
+
+    Before: the module verifies. After: it verifies and computes the same. Refusals go to the log; a module with
+    refusals is thrown away by `run`.
+    """
+
+    name: ClassVar[str]
+
+    def run(self, module: ModuleOp, log: Log) -> None:
+        """Rewrite `module`."""
+
+
+def pipeline() -> tuple[Pass, ...]:
+    """The passes in order."""
+    from specgen.schedule.cleanup import CleanUp
+    from specgen.schedule.read_ahead import ReadAhead
+    from specgen.schedule.unroll import Unroll
+
+    return (ReadAhead(), Unroll(), CleanUp())
+
+
+PASSES = ("pipeline", "unroll", "clean-up")
+"""Names of the passes in order, for `--dump-ir after:NAME`."""
+
+
+def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool) -> Scheduled:
+    """Schedule a clone of `source`. Raises `AssertionError` when a pass leaves a policy behind: an internal error."""
+    module = source.clone()
+    log = Log()
+    for function in policy.kernels(module):
+        policy.number(function)
+    module.verify()
+    for step in pipeline():
+        if only_plan and step.name == PASSES[-1]:
+            break
+        step.run(module, log)
+        if has_errors(log.diagnostics):
+            break
+        module.verify()
+        if dump is not None:
+            dump(step.name, module)
+    refused = has_errors(log.diagnostics)
+    if not refused:
+        _check_consumed(module, log)
+    result = source if refused or only_plan else module
+    return Scheduled(
+        result, tuple(log.rows), tuple(dict.fromkeys(log.stages)), _unique(log.unrolls), tuple(log.diagnostics)
+    )
+
+
+def _unique(rows: list[UnrollRow]) -> tuple[UnrollRow, ...]:
+    """A loop that a pass copied is unrolled in each copy: one row for what became of it alike."""
+    return tuple(sorted(dict.fromkeys(rows), key=lambda row: (row.function, row.ordinal)))
+
+
+def _check_consumed(module: ModuleOp, log: Log) -> None:
+    for function in policy.kernels(module):
+        for loop in policy.loops(function.body.block):
+            left = [key for key in (*policy.PIPELINE_KEYS, *policy.UNROLL_KEYS) if key in loop.attributes]
+            assert not left, f"{policy.name_of(loop)}: {left} left behind by the scheduler"
+            policy.take_off(loop, *policy.INTERNAL_KEYS)

@@ -1,0 +1,130 @@
+"""The rules that a loop policy may break: one row a rule, and the diagnostic made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from specgen.diagnostics import Diagnostic, Note, Span
+from specgen.ir import locations
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`code` is the row of the loop contract, `title` what it asks for, `hint` the way out."""
+
+    code: str
+    title: str
+    hint: str
+
+
+_SERIAL = "Set `pipeline: 1`"
+
+_ROWS = [
+    Rule("P1", "the depth is exact when the kernel is built", "Make `pipeline` a static integer."),
+    Rule("P2", "the depth lies in 1..65535", "Choose a depth in 1..65535; 1 leaves the loop serial."),
+    Rule("P3", "the step is a positive constant", f"{_SERIAL}, or use a constant positive step in `range`."),
+    Rule("P4", "the first index of the steady loop fits `index`", "Use a smaller depth or step."),
+    Rule("P5", "the loop does not carry storage", f"{_SERIAL}, or carry a value instead of a buffer."),
+    Rule("P6", "the body reads a buffer", f"{_SERIAL}: there is nothing to read ahead."),
+    Rule("P7", "a value that was read reaches the ordered part", f"{_SERIAL}, or use the value that is read."),
+    Rule("P8", "the body writes no buffer", f"{_SERIAL}, or move the store after the loop."),
+    Rule("P9", "no barrier of the body orders buffers", f"{_SERIAL}, or use a workgroup barrier."),
+    Rule(
+        "P10",
+        "workgroup memory and barriers need exact loop bounds",
+        f"{_SERIAL}, or make both bounds constants and guard the ragged end inside the loop.",
+    ),
+    Rule(
+        "P11",
+        "collectives need exact loop bounds",
+        f"{_SERIAL}, or make both bounds constants and guard the ragged end inside the loop.",
+    ),
+    Rule(
+        "P12",
+        "what is read does not depend on what the loop carries",
+        f"{_SERIAL}, or compute address and guard from the counter and values of outside.",
+    ),
+    Rule(
+        "P13",
+        "addresses and guards come neither from a collective nor from workgroup or private memory",
+        f"{_SERIAL}, or compute address and guard from the counter and values of outside.",
+    ),
+    Rule(
+        "P14",
+        "reads and collectives of one nested statement can be separated",
+        f"{_SERIAL}, or move the collective out of the statement that reads.",
+    ),
+    Rule("P15", "the body nests only `for` and `if`", f"{_SERIAL}, or write the inner loop as a `for`."),
+    Rule("P16", "the body holds ordinary reads and memory-pure operations only", f"{_SERIAL}."),
+    Rule("P17", "queued values have a type that does not change", f"{_SERIAL}, or select values instead of buffers."),
+    Rule("P18", "the carried values and the queue fit an operand list", "Use a smaller depth."),
+    Rule(
+        "P19",
+        "an inner loop that reads buffers and writes workgroup memory is expanded first",
+        "Give the inner loop `unroll: full` in linear order and constant bounds.",
+    ),
+    Rule("U1", "a full unroll needs an exact trip count", "Use a factor, or bounds whose distance is constant."),
+    Rule("U2", "the trip count of a full unroll is at most 65536", "Use a factor instead of `full`."),
+    Rule("U3", "the step is a positive constant", "Use a constant positive step in `range`."),
+    Rule("U4", "the factor is exact and not negative", "Use a factor of 0 or more, or `full`."),
+    Rule("U5", "`order` needs `unroll`", "Give the loop an `unroll`, or remove `order`."),
+    Rule("U6", "`tail` needs an unroll by a factor", "Use a factor, or remove `tail`."),
+    Rule("U7", "`order` and `tail` are known words", "Use linear, interleaved or recurrence; guard or cut."),
+    Rule("U8", "a loop that carries storage is not unrolled", "Carry a value instead of a buffer."),
+    Rule("L1", "`lead` needs `pipeline` of 2 or more", "Raise `pipeline`, or remove `lead`."),
+    Rule("L2", "`lead` needs a read that feeds the address or guard of another", "Remove `lead`."),
+    Rule("L3", "`lead` is a nonnegative integer or `auto`", "Use 0 or more, or `auto`."),
+]
+
+RULES: dict[str, Rule] = {rule.code: rule for rule in _ROWS}
+"""Rules by code."""
+
+
+class Rejected(Exception):
+    """One or more broken rules; the pass that planned the loop turns it into diagnostics."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("; ".join(d.message for d in diagnostics))
+
+
+def span_of(op: Operation) -> Span:
+    """Where the op (or, without a location, what is around it) came from: one column, which a renderer may widen."""
+    at: Operation | None = op
+    while at is not None:
+        place = locations.of(at)
+        if place is not None:
+            file, line, column = place
+            return Span(file, line, column, line, column + 1)
+        at = at.parent_op()
+    return Span("<ir>", 1, 1, 1, 2)
+
+
+def broken(
+    code: str,
+    op: Operation,
+    why: str,
+    *,
+    found: str | None = None,
+    allowed: tuple[str, ...] = (),
+    notes: Sequence[tuple[Operation, str]] = (),
+) -> Diagnostic:
+    """The diagnostic for a rule that `op` breaks."""
+    rule = RULES[code]
+    return Diagnostic(
+        code=f"SG-LOOP {code}",
+        span=span_of(op),
+        message=f"{why}. Rule: {rule.title}.",
+        found=found,
+        allowed=allowed,
+        hint=rule.hint,
+        notes=tuple(Note(span_of(place), text) for place, text in notes),
+    )
+
+
+def describe(op: Operation) -> str:
+    """The op in words for a message."""
+    return f"`{op.name}`"
