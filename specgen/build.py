@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from specgen import fingerprint, output
-from specgen.diagnostics import Diagnostic, Source, has_errors
+from specgen.diagnostics import Diagnostic, Source, Span, has_errors
 from specgen.loading.discover import SpecFile
+from specgen.loading.load import shown_name, stem
 from specgen.stages import PolicyValue, deduplicated
 
 BUILT, UP_TO_DATE, MOTIF, FAILED, REFUSED, BROKEN = "built", "up to date", "motif", "failed", "refused", "broken"
@@ -48,6 +50,51 @@ class BuildResult:
     dumps: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True)
+class Job:
+    """A spec file to build: its name, the folder that names in the output are relative to (its own, so that the same
+    inputs give the same bytes anywhere), and how messages show the two."""
+
+    path: Path
+    name: str
+    shown: str
+    shown_folder: str
+
+    @classmethod
+    def of(cls, file: SpecFile) -> Job:
+        """The job for a discovered file."""
+        shown = shown_name(file.path, file.root)
+        return cls(file.path, stem(file.path.name) or file.path.name, shown, shown.rpartition("/")[0])
+
+    @property
+    def root(self) -> Path:
+        """The spec's own folder."""
+        return self.path.parent
+
+    def relocated(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Diagnostics with file names as messages show them."""
+        return tuple(
+            replace(
+                d,
+                span=self._shown_span(d.span),
+                notes=tuple(replace(n, span=self._shown_span(n.span)) for n in d.notes),
+            )
+            for d in deduplicated(diagnostics)
+        )
+
+    def _shown_span(self, span: Span) -> Span:
+        return replace(span, file=f"{self.shown_folder}/{span.file}") if self.shown_folder else span
+
+    def relocated_sources(self, sources: Mapping[str, Source]) -> dict[str, Source]:
+        """The sources under the names that `relocated` gives."""
+        prefix = f"{self.shown_folder}/" if self.shown_folder else ""
+        return {prefix + name: replace(source, name=prefix + name) for name, source in sources.items()}
+
+    def result(self, status: str, **fields: Any) -> BuildResult:
+        """A result for this job."""
+        return BuildResult(self.name, self.shown, status, **fields)
+
+
 def build_paths(paths: Sequence[Path], options: BuildOptions, *, jobs: int = 1) -> list[BuildResult]:
     """Build every spec of the paths, good ones even when others fail; results in the order of the files."""
     from specgen.loading.discover import discover
@@ -56,13 +103,13 @@ def build_paths(paths: Sequence[Path], options: BuildOptions, *, jobs: int = 1) 
     results = []
     if found.diagnostics:
         results.append(BuildResult("", "", FAILED, diagnostics=tuple(found.diagnostics), sources=dict(found.sources)))
-    files = list(found.files)
+    files = [Job.of(file) for file in found.files]
     if jobs == 1 or len(files) < 2:
         return results + [build_file(file, options) for file in files]
     return results + _build_parallel(files, options, jobs)
 
 
-def _build_parallel(files: list[SpecFile], options: BuildOptions, jobs: int) -> list[BuildResult]:
+def _build_parallel(files: list[Job], options: BuildOptions, jobs: int) -> list[BuildResult]:
     """A worker that dies takes its pool along, so what was unfinished is tried again one by one: only the spec
     that kills its own worker is lost."""
     context = multiprocessing.get_context("fork")
@@ -80,93 +127,81 @@ def _build_parallel(files: list[SpecFile], options: BuildOptions, jobs: int) -> 
     return [results[index] for index in range(len(files))]
 
 
-def _build_alone(file: SpecFile, options: BuildOptions) -> BuildResult:
+def _build_alone(job: Job, options: BuildOptions) -> BuildResult:
     with ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("fork")) as pool:
         try:
-            return pool.submit(build_file, file, options).result()
+            return pool.submit(build_file, job, options).result()
         except BrokenProcessPool:
-            return BuildResult(
-                file.name, file.shown, BROKEN, problem="the worker process died while building this spec"
-            )
+            return BuildResult(job.name, job.shown, BROKEN, problem="the worker process died while building this spec")
 
 
-def build_file(file: SpecFile, options: BuildOptions) -> BuildResult:
-    """Build one spec file."""
-    folder = options.output / file.name
+def build_file(job: Job, options: BuildOptions) -> BuildResult:
+    """Build one spec job."""
+    folder = options.output / job.name
     try:
-        if not options.force and not options.dump_after and _up_to_date(file, folder, options):
+        if not options.force and not options.dump_after and _up_to_date(job, folder, options):
             manifest = output.read_manifest(folder)
             built = tuple(manifest["targets"]) if manifest else ()
-            return BuildResult(file.name, file.shown, UP_TO_DATE, folder, built)
+            return job.result(UP_TO_DATE, folder=folder, targets=built)
         output.check_replaceable(folder)
-        result = _build(file, folder, options)
+        result = _build(job, folder, options)
     except output.OutputError as error:
-        return BuildResult(file.name, file.shown, BROKEN, problem=str(error))
+        return job.result(BROKEN, problem=str(error))
     except OSError as error:
-        return BuildResult(file.name, file.shown, BROKEN, problem=f"cannot write {folder}: {error.strerror}")
+        return job.result(BROKEN, problem=f"cannot write {folder}: {error.strerror}")
     if result.status in (FAILED, REFUSED, BROKEN):
         output.mark_stale(folder, "the last build of this spec failed")
     return result
 
 
-def _up_to_date(file: SpecFile, folder: Path, options: BuildOptions) -> bool:
+def _up_to_date(job: Job, folder: Path, options: BuildOptions) -> bool:
     manifest = output.read_manifest(folder)
     if manifest is None or "key" not in manifest:
         return False
-    digests = fingerprint.inputs(file.root, list(manifest["inputs"]))
+    digests = fingerprint.inputs(job.root, list(manifest["inputs"]))
     if digests is None:
         return False
-    key = fingerprint.key(digests, options.targets, options.policies_of(file.name))
+    key = fingerprint.key(digests, options.targets, options.policies_of(job.name))
     return key == manifest["key"] and output.intact(folder, manifest)
 
 
-def _build(file: SpecFile, folder: Path, options: BuildOptions) -> BuildResult:
+def _build(job: Job, folder: Path, options: BuildOptions) -> BuildResult:
     from specgen.emit import NotAdmitted, emit
     from specgen.loading import load_spec
     from specgen.lowering import LoweringError
+    from specgen.stages import REFUSED as REFUSAL
 
-    loaded = load_spec(file.path, file.root)
+    loaded = load_spec(job.path, job.root)
+    sources = job.relocated_sources(loaded.sources)
     spec = loaded.spec
     if spec is None or has_errors(loaded.diagnostics):
-        return BuildResult(
-            file.name, file.shown, FAILED, diagnostics=tuple(loaded.diagnostics), sources=dict(loaded.sources)
-        )
+        return job.result(FAILED, diagnostics=job.relocated(loaded.diagnostics), sources=sources)
     if spec.kind != "kernel":
         from specgen.validate import validate_spec
 
         found, status = validate_spec(spec)
-        return BuildResult(
-            file.name,
-            file.shown,
-            MOTIF if status == "ok" else FAILED,
-            diagnostics=deduplicated([*loaded.diagnostics, *found]),
-            sources=dict(loaded.sources),
-        )
+        diagnostics = job.relocated([*loaded.diagnostics, *found])
+        return job.result(MOTIF if status == "ok" else FAILED, diagnostics=diagnostics, sources=sources)
     try:
-        emitted = emit(spec, file.root, options)
+        emitted = emit(spec, job.root, options)
     except NotAdmitted as refusal:
-        return BuildResult(
-            file.name,
-            file.shown,
-            FAILED if any(d.code != "SG-REQUIRES" for d in refusal.diagnostics if d.is_error) else REFUSED,
-            diagnostics=deduplicated([*loaded.diagnostics, *refusal.diagnostics]),
-            sources=dict(loaded.sources),
-        )
+        errors = [d for d in refusal.diagnostics if d.is_error]
+        status = REFUSED if all(d.code == REFUSAL for d in errors) else FAILED
+        diagnostics = job.relocated([*loaded.diagnostics, *refusal.diagnostics])
+        return job.result(status, diagnostics=diagnostics, sources=sources)
     except LoweringError as error:
-        return BuildResult(file.name, file.shown, BROKEN, problem=str(error))
-    with output.staged(options.output, file.name) as temporary:
+        return job.result(BROKEN, problem=str(error))
+    with output.staged(options.output, job.name) as temporary:
         digests = output.write_files(temporary, emitted.files)
         manifest = {**emitted.manifest, "files": digests}
         (temporary / output.MANIFEST).write_text(output.manifest_text(manifest), encoding="utf-8")
         output.publish(temporary, folder)
-    return BuildResult(
-        file.name,
-        file.shown,
+    return job.result(
         BUILT,
-        folder,
-        emitted.targets,
-        emitted.refused,
-        deduplicated([*loaded.diagnostics, *emitted.diagnostics]),
-        dict(loaded.sources),
+        folder=folder,
+        targets=emitted.targets,
+        refused=emitted.refused,
+        diagnostics=job.relocated([*loaded.diagnostics, *emitted.diagnostics]),
+        sources=sources,
         dumps=emitted.dumps,
     )
