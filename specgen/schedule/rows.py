@@ -35,7 +35,7 @@ class PipelineRow(_Row):
 
 @dataclass(frozen=True)
 class StageRow(_Row):
-    """Where an op of a pipelined body went. `position` is its place in the body; an op with two rows is in both stages."""
+    """Where an op of a pipelined body went. `position` is its place there; an op of both stages has two rows."""
 
     function: str
     ordinal: int
