@@ -8,9 +8,12 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-LOAD",
         "the file is no readable document",
-        "The file could not be read as one YAML 1.2 (core rules) or TOML document: wrong encoding, a syntax error, a duplicate key, more than 1 MiB, "
-        "more than 64 levels, or one of the features that specs do without (tabs, tags, anchors, aliases, merge keys, dates, several documents, no value). "
-        "Plain numbers are decimal, `0o17` octal or `0x1f` hexadecimal; a decimal number with a leading zero is refused. `no`, `on` and `12:30` are text.",
+        "The file could not be read as one YAML 1.2 (core rules) or TOML document: wrong encoding, a syntax "
+        "error, a duplicate key, more than 1 MiB, "
+        "more than 64 levels, or one of the features that specs do without (tabs, tags, anchors, aliases, merge "
+        "keys, dates, several documents, no value). "
+        "Plain numbers are decimal, `0o17` octal or `0x1f` hexadecimal; a decimal number with a leading zero is "
+        "refused. `no`, `on` and `12:30` are text.",
         "YAML readers disagree about these features, and a misread value would silently give another kernel.",
         "policies:\n  depth: {default: 010}\n  depth: {default: 2}",
         "policies:\n  depth: {default: 10}",
@@ -18,7 +21,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-SYNTAX",
         "an expression cannot be parsed",
-        "Text in an expression position is no expression of the language: Python's own grammar, restricted to the operators and calls of the reference.",
+        "Text in an expression position is no expression of the language: Python's own grammar, restricted to the "
+        "operators and calls of the reference.",
         "Expressions are never evaluated as Python; whatever the language does not define has no meaning.",
         "- let:\n    total: lambda x: x + 1",
         "- let:\n    total: x + 1",
@@ -35,7 +39,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-KEY",
         "a key is unknown, missing or of the wrong kind",
-        "A mapping has a key that is not defined there, lacks a required one, or a key holds something of the wrong kind.",
+        "A mapping has a key that is not defined there, lacks a required one, or a key holds something of the "
+        "wrong kind.",
         "An unknown key is most often a misspelt one; ignoring it would drop what the author asked for.",
         "- for: row\n  in: range(8)\n  shedule: {unroll: 2}\n  do: []",
         "- for: row\n  in: range(8)\n  schedule: {unroll: 2}\n  do: []",
@@ -43,7 +48,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-NAME",
         "a name is unknown, taken or not allowed",
-        "A name is no identifier (`[A-Za-z_][A-Za-z0-9_]*`, at most 64 characters, no Python keyword, no reserved word), is already taken by a visible value, is never "
+        "A name is no identifier (`[A-Za-z_][A-Za-z0-9_]*`, at most 64 characters, no Python keyword, no "
+        "reserved word), is already taken by a visible value, is never "
         "declared, is declared and never used, or `set` names something that is no `var`.",
         "Nothing is shadowed, so that a name means one thing wherever it is visible.",
         "- var: {total: f32(0)}\n- set: {totl: total + 1}",
@@ -52,7 +58,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-USE",
         "a used spec cannot be taken",
-        "A path in `uses` is missing, leaves the folder of the spec, is no motif, uses itself, or is never applied; or a motif applies itself.",
+        "A path in `uses` is missing, leaves the folder of the spec, is no motif, uses itself, or is never "
+        "applied; or a motif applies itself.",
         "A spec must give the same result wherever its folder is copied, so it only reads files below its own folder.",
         "uses: [../shared/step.spec.yaml]",
         "uses: [shared/step.spec.yaml]",
@@ -60,15 +67,18 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-PATH",
         "a path leaves the folder of the spec or cannot be read",
-        "A file named on the command line or by `reference:` is missing, cannot be read, has the same NAME as another one of the call, or leaves the folder of the spec.",
-        "Names in artifacts are relative to the spec's folder, and references are code that runs: both must stay inside.",
+        "A file named on the command line or by `reference:` is missing, cannot be read, has the same NAME as "
+        "another one of the call, or leaves the folder of the spec.",
+        "Names in artifacts are relative to the spec's folder, and references are code that runs: both must stay "
+        "inside.",
         "expect: {reference: ../oracles.py:attention}",
         "expect: {reference: oracles.py:attention}",
     ),
     Code(
         "SG-PARAM",
         "a param has no value or a wrong one",
-        "A param of a kernel has no default, its value is outside of its choices or range, or a motif's param can neither be taken from an argument nor is given.",
+        "A param of a kernel has no default, its value is outside of its choices or range, or a motif's param can "
+        "neither be taken from an argument nor is given.",
         "Each set of param values is a kernel of its own; all must be known when it is built.",
         "params:\n  head: {default: 96, choices: [64, 128]}",
         "params:\n  head: {default: 64, choices: [64, 128]}",
@@ -76,15 +86,18 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-STATIC",
         "a value is needed when the spec is built",
-        "A runtime value, a policy (in an argument's shape) or a target fact that the target leaves open stands where a static value is wanted.",
-        "Sizes, defaults and launch sizes shape the code; an argument's shape is part of its interface and may not follow a schedule.",
+        "A runtime value, a policy (in an argument's shape) or a target fact that the target leaves open stands "
+        "where a static value is wanted.",
+        "Sizes, defaults and launch sizes shape the code; an argument's shape is part of its interface and may not "
+        "follow a schedule.",
         "args:\n  A: {buffer: f32, shape: {m: tile_m}}\npolicies:\n  tile_m: {default: 64}",
         "params:\n  tile_m: {default: 64}\nargs:\n  A: {buffer: f32, shape: {m: tile_m}}",
     ),
     Code(
         "SG-TYPE",
         "types do not fit",
-        "An operation meets operands of types that it does not take, or a conversion is missing: nothing is converted but literals, spread scalars and subscripts.",
+        "An operation meets operands of types that it does not take, or a conversion is missing: nothing is "
+        "converted but literals, spread scalars and subscripts.",
         "A silent conversion changes the result; the call that does it can be seen.",
         "- var: {x: 0.0}",
         "- var: {x: f32(0.0)}",
@@ -124,7 +137,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-POLICY",
         "a policy has a wrong value or is unknown",
-        "A policy's value is outside of its choices or range, a policy is declared and never used, or a variant or `--set` names one that does not exist.",
+        "A policy's value is outside of its choices or range, a policy is declared and never used, or a variant or "
+        "`--set` names one that does not exist.",
         "A request that is silently ignored or clipped cannot be measured.",
         "policies:\n  depth: {default: 9, range: [1, 8]}",
         "policies:\n  depth: {default: 8, range: [1, 8]}",
@@ -140,7 +154,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-LAUNCH",
         "the launch is not possible",
-        "A workgroup size is not static, not positive, or over a limit of the target, or a count has more than three axes.",
+        "A workgroup size is not static, not positive, or over a limit of the target, or a count has more than "
+        "three axes.",
         "A kernel with an impossible launch can never run.",
         "launch:\n  workgroup_size: {lane: 32, a: 2, b: 2, c: 2}",
         "launch:\n  workgroup_size: {lane: 32, a: 2, b: 4}",
@@ -164,7 +179,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-COLL",
         "not all work-items reach a collective",
-        "A subgroup or workgroup operation, a tile operation or a barrier stands under a condition or in a loop on which its participants may disagree.",
+        "A subgroup or workgroup operation, a tile operation or a barrier stands under a condition or in a loop on "
+        "which its participants may disagree.",
         "The missing ones would be waited for, or their lanes read as garbage.",
         "- if: lane < n\n  then:\n  - let: {s: subgroup.sum(x)}",
         "- let:\n    s: subgroup.sum(x if lane < n else 0)",
@@ -188,7 +204,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-CHECK",
         "a check cannot catch a wrong kernel",
-        "A check lacks contents for an argument, names something that does not exist, gives values outside of a declared range, or would also pass for all-zero, constant or "
+        "A check lacks contents for an argument, names something that does not exist, gives values outside of a "
+        "declared range, or would also pass for all-zero, constant or "
         "shifted results; or a kernel has no checks at all (a warning).",
         "A check that cannot fail proves nothing.",
         "checks:\n  zero:\n    given: {input: 0}\n    expect: {output: 0}",
@@ -205,7 +222,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-SHAPE",
         "the number of subscripts or the axes do not fit",
-        "A buffer is subscripted with another number of axes than it has, vectors of different lengths meet, or a shape is empty.",
+        "A buffer is subscripted with another number of axes than it has, vectors of different lengths meet, or a "
+        "shape is empty.",
         "Every axis is always named; what is left out would have to be guessed.",
         "- let:\n    x: values[row]      # shape: {row: 64, lane: 32}",
         "- let:\n    x: values[row, lane]",
@@ -213,7 +231,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-RANGE",
         "a number is out of its range",
-        "A literal does not fit its type, a shift amount is not smaller than the width, or a static computation leaves its type.",
+        "A literal does not fit its type, a shift amount is not smaller than the width, or a static computation "
+        "leaves its type.",
         "Wrapping a constant hides a mistake that can be seen now.",
         "- let: {x: u8(300)}",
         "- let: {x: u8(255)}",

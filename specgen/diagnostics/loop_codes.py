@@ -19,7 +19,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-LOOP",
         "a loop schedule cannot be followed",
-        "A schedule key asks for something that this loop or condition cannot do: `lead` with a chain carried by the loop, `through` a value that needs carried state, `split` on a "
+        "A schedule key asks for something that this loop or condition cannot do: `lead` with a chain carried by "
+        "the loop, `through` a value that needs carried state, `split` on a "
         "condition that is not monotone, `early` past a store that may alias.",
         "A schedule that is quietly dropped or changes the result is worse than an error.",
         _loop("lead: -1"),
@@ -192,7 +193,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-LOOP P19",
         "an inner loop that loads and stores must be unrolled whole",
-        "A pipelined loop has an inner loop that reads a buffer and stores to workgroup memory, and is not unrolled in full in linear order.",
+        "A pipelined loop has an inner loop that reads a buffer and stores to workgroup memory, and is not "
+        "unrolled in full in linear order.",
         "It stays one unit, which cannot be cut into a reading and a storing part.",
         _loop(_PIPELINE, '  - for: part\n    in: range(4)\n    do:\n    - store: {"tile[part]": input[row, part]}'),
         _loop(
@@ -249,7 +251,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-LOOP U6",
         "`order` or `tail` without `unroll`",
-        "`order` says how the copies of an unrolled loop are laid out and `tail` how its rest runs; without `unroll` there are no copies.",
+        "`order` says how the copies of an unrolled loop are laid out and `tail` how its rest runs; without "
+        "`unroll` there are no copies.",
         "A key without effect is a mistake.",
         _loop("order: recurrence"),
         _loop("unroll: 4, order: recurrence"),

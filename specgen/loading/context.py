@@ -12,7 +12,7 @@ from specgen.expressions import Expr, constant, parse_expression
 from specgen.loading.tree import Entry, Mapping, Node, Scalar, Sequence
 from specgen.model import Axis, Binding, Name, Range
 
-RESERVED = frozenset("target subgroup workgroup flat inf nan kept true false serial".split())
+RESERVED = frozenset(("target", "subgroup", "workgroup", "flat", "inf", "nan", "kept", "true", "false", "serial"))
 """Words with a meaning of their own: no name may be one."""
 
 LONGEST_NAME = 64

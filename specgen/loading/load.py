@@ -167,11 +167,10 @@ class _Loader:
         spec = replace(spec, used=used, use_spans=use_spans)
         findings += check_supported(tree, spec)
         if complete:
-            findings += check_rules(
-                spec, sound=not has_errors(findings) and not any(f.spec is None for f in self.files.values() if f.kind)
-            )
+            sound = not has_errors(findings) and used.keys() == use_spans.keys()
+            findings += check_rules(spec, sound=sound)
         ordered = tuple(sorted(findings, key=lambda d: (d.span.line, d.span.column, d.code)))
-        return _File(document, kind, spec, ordered)
+        return _File(document, kind, None if has_errors(ordered) else spec, ordered)
 
     def _used(
         self, tree: Mapping, spec: Spec, folder: Path, users: tuple[Path, ...]

@@ -1,10 +1,125 @@
-"""Rules."""
+"""Rules over a whole spec that need no types: variants, literal values, cases, what is never used, access."""
 
 from __future__ import annotations
 
 from specgen.diagnostics import Diagnostic
-from specgen.model import Spec
+from specgen.diagnostics.catalogue import diagnostic
+from specgen.expressions import Expr
+from specgen.loading.access import check_access
+from specgen.loading.case_rules import check_cases
+from specgen.loading.literals import choice_problem, number
+from specgen.loading.scopes import check_scopes
+from specgen.loading.sections import TAKEN_VARIANTS
+from specgen.loading.walk import applications, called_names, expressions, names_in, root_of, statements
+from specgen.model import Atomic, BufferArg, Range, ScalarArg, Spec, Store
+from specgen.schema.messages import nearest
 
 
 def check_rules(spec: Spec, *, sound: bool) -> list[Diagnostic]:
-    return []
+    """Findings about a spec whose shape is right. `sound`: nothing else was found, so that absence can be judged."""
+    findings = [*check_scopes(spec), *_ranges(spec), *_values(spec), *_variants(spec), *check_cases(spec)]
+    if sound and not findings:
+        findings = [*_unused(spec), *check_access(spec)]
+    if spec.kind == "kernel" and not spec.checks:
+        message = "this kernel has no checks: nothing is known about its results."
+        hint = "Add `checks:` with contents that are `given` and `expect`ed."
+        findings.append(diagnostic("SG-CHECK", spec.name.span, message, severity="warning", hint=hint))
+    return findings
+
+
+def _ranges(spec: Spec) -> list[Diagnostic]:
+    """Ranges whose literal ends are in the wrong order."""
+    ranges: list[tuple[str, Range | None]] = [
+        *(("SG-PARAM", k.range) for k in spec.params),
+        *(("SG-POLICY", k.range) for k in spec.policies),
+        *(("SG-TYPE", a.range) for a in spec.args if isinstance(a, (ScalarArg, BufferArg))),
+    ]
+    findings = []
+    for code, given in ranges:
+        if given is None:
+            continue
+        lo, hi = number(given.lo), number(given.hi)
+        if lo is not None and hi is not None and lo > hi:
+            message = f"the range [{given.lo.text}, {given.hi.text}] is empty."
+            hint = f"Write `[{given.hi.text}, {given.lo.text}]`."
+            findings.append(diagnostic(code, given.span, message, hint=hint))
+    return findings
+
+
+def _values(spec: Spec) -> list[Diagnostic]:
+    """Defaults that are literally outside of their choices or range."""
+    findings = []
+    for code, knobs in (("SG-PARAM", spec.params), ("SG-POLICY", spec.policies)):
+        for knob in knobs:
+            problem = choice_problem(knob, knob.default)
+            if problem is not None and knob.default is not None:
+                message = f"the default of `{knob.name.text}` {problem.reason}."
+                findings.append(
+                    diagnostic(code, knob.default.span, message, found=knob.default.text, allowed=problem.allowed)
+                )
+    return findings
+
+
+def _variants(spec: Spec) -> list[Diagnostic]:
+    policies = {k.name.text: k for k in spec.policies}
+    params = {k.name.text for k in spec.params}
+    findings = []
+    for variant in spec.variants:
+        if variant.name.text in TAKEN_VARIANTS:
+            message = f"every kernel has an entry `{variant.name.text}`; no variant can be called so."
+            findings.append(diagnostic("SG-POLICY", variant.name.span, message, hint="Choose another name."))
+        for name, value in variant.values:
+            if name.text not in policies:
+                near = nearest(name.text, policies)
+                message = f"there is no policy `{name.text}`."
+                hint = f"Nearest: `{near}`." if near else "Declare it under `policies`."
+                if name.text in params:
+                    message = f"`{name.text}` is a param; a variant sets policies only."
+                    hint = "Each value of a param is a kernel of its own."
+                findings.append(
+                    diagnostic("SG-POLICY", name.span, message, found=name.text, allowed=tuple(policies), hint=hint)
+                )
+                continue
+            problem = choice_problem(policies[name.text], value)
+            if problem is not None:
+                message = f"`{name.text}` {problem.reason}."
+                findings.append(diagnostic("SG-POLICY", value.span, message, found=value.text, allowed=problem.allowed))
+    return findings
+
+
+def _unused(spec: Spec) -> list[Diagnostic]:
+    """Defines and policies that no expression names, memory that is never read, motifs that are never applied."""
+    used = {node.id for expr in expressions(spec) for node in names_in(expr.tree)} | set(called_names(spec))
+    findings = []
+    for define in spec.defines:
+        if define.name.text not in used:
+            message = f"`{define.name.text}` is defined and never used."
+            findings.append(diagnostic("SG-NAME", define.name.span, message, hint="Use it or remove it."))
+    for policy in spec.policies:
+        if policy.name.text not in used:
+            message = f"the policy `{policy.name.text}` is declared and never used."
+            findings.append(diagnostic("SG-POLICY", policy.name.span, message, hint="Use it or remove it."))
+    written = {id(tree) for target in _targets(spec) if (tree := root_of(target.tree)) is not None}
+    read = {n.id for expr in expressions(spec) for n in names_in(expr.tree) if id(n) not in written}
+    for memory in spec.memory:
+        if memory.name.text not in read:
+            message = f"the memory `{memory.name.text}` is never read."
+            findings.append(diagnostic("SG-MEM", memory.name.span, message, hint="Read it or remove it."))
+    applied = {apply.motif.text for apply in applications(spec)}
+    for name, span in spec.use_spans.items():
+        if name not in applied:
+            message = f"the motif `{name}` is used by no `apply`."
+            findings.append(diagnostic("SG-USE", span, message, hint="Apply it or remove it from `uses`."))
+    return findings
+
+
+def _targets(spec: Spec) -> list[Expr]:
+    """Targets of stores and atomics."""
+    targets: list[Expr] = []
+    for body in (spec.body, *(i.body for i in spec.implementations)):
+        for statement in statements(body):
+            if isinstance(statement, Store):
+                targets += [target for target, _ in statement.entries]
+            elif isinstance(statement, Atomic):
+                targets.append(statement.target)
+    return targets

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _SPECIAL = {
-    **{sign + word: math.inf for sign in ("", "+") for word in (".inf", ".Inf", ".INF")},
-    **{"-" + word: -math.inf for word in (".inf", ".Inf", ".INF")},
-    **{word: math.nan for word in (".nan", ".NaN", ".NAN")},
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
 }
 _DECIMAL = re.compile(r"[-+]?[0-9]+")
 _OCTAL = re.compile(r"0o[0-7]+")
@@ -33,7 +33,7 @@ class Refused:
     hint: str
 
 
-def resolve(text: str) -> str | int | float | bool | None | Refused:
+def resolve(text: str) -> str | int | float | bool | Refused | None:
     """The value of a plain scalar: null, boolean, integer, float or else the text itself."""
     if text in _NULL:
         return None

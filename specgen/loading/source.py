@@ -12,6 +12,9 @@ from specgen.diagnostics.catalogue import diagnostic
 MAX_BYTES = 1 << 20
 """Largest spec that is read."""
 
+MAX_VALUES = 20_000
+"""Most keys, values and list entries of a document: bounds the time that checking a hostile file takes."""
+
 _BOM = b"\xef\xbb\xbf"
 
 # Tabs are judged by the format. Line ends other than LF and CRLF would make readers disagree about line numbers.
@@ -76,6 +79,11 @@ def _hint(character: str) -> str:
     if character in "\x85\u2028\u2029":
         return "It ends a line for some readers only; use LF."
     return "Remove it."
+
+
+def too_many_values(span: Span) -> DiagnosticError:
+    """The refusal of a document with more than `MAX_VALUES` values."""
+    return _refused(span, f"there are more than {MAX_VALUES} values here and before.", "Split the document.")
 
 
 def position(text: str, index: int) -> tuple[int, int]:

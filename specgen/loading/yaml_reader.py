@@ -14,7 +14,7 @@ import yaml
 from specgen.diagnostics import Diagnostic, DiagnosticError, Note, Source, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading import scalars
-from specgen.loading.source import Findings, point, position, start_of
+from specgen.loading.source import MAX_VALUES, Findings, point, position, start_of, too_many_values
 from specgen.loading.tree import MAX_DEPTH, UNREADABLE, Entry, Mapping, Node, Scalar, Sequence
 from specgen.loading.yaml_errors import explained
 
@@ -80,7 +80,9 @@ class _Reader:
     def run(self) -> Node:
         """Read the whole document; `DiagnosticError` when it cannot be read to its end."""
         try:
-            for event in yaml.parse(self.source.text, Loader=_PARSER):
+            for number, event in enumerate(yaml.parse(self.source.text, Loader=_PARSER)):
+                if number > MAX_VALUES:
+                    raise too_many_values(self._span(event))
                 handler = _HANDLERS.get(type(event))
                 if handler is not None:
                     handler(self, event)
@@ -136,8 +138,9 @@ class _Reader:
         value = scalars.resolve(event.value)
         if isinstance(value, scalars.Refused):
             self._report(span, value.message, value.hint)
-            value = UNREADABLE
-        self._push(Scalar(value, span, inner))
+            self._push(Scalar(UNREADABLE, span, inner))
+        else:
+            self._push(Scalar(value, span, inner))
 
     def open(self, event: Any) -> None:
         span = self._span(event)
@@ -174,11 +177,12 @@ class _Reader:
         return Sequence(tuple(items), span)
 
     def _mapping(self, opened: _Open, span: Span) -> Mapping:
-        pairs = list(zip(opened.keys, opened.values, strict=True))
+        pairs: list[tuple[Node | None, Node]] = list(zip(opened.keys, opened.values, strict=True))
         torn = self._split_by_comma(pairs, "{ }") if opened.flow else frozenset()
         entries: dict[str, Entry] = {}
         for number, (key, value) in enumerate(pairs):
             if not isinstance(key, Scalar):
+                assert key is not None
                 self._report(_first_line(key.span), "a key is text, not a mapping or list.", "Quote it.")
                 continue
             if number in torn or not isinstance(key.value, str) or key.value == "<<":
@@ -218,7 +222,8 @@ class _Reader:
                 torn.add(number)
             if number > first:
                 piece = _piece(*pairs[first + 1])
-                assert isinstance(value, Scalar) and piece is not None
+                assert isinstance(value, Scalar)
+                assert piece is not None
                 span = Span(value.span.file, value.span.line, value.span.column, *_end(pairs[number]))
                 message = (
                     f"a comma ends a value inside `{where}`: `{value.value}` and `{_shown(piece)}` were read apart."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import cerberus
 from cerberus import errors
@@ -60,10 +60,10 @@ def _type(name: str, *included: type, excluded: tuple[type, ...] = ()) -> cerber
     return cerberus.TypeDefinition(name, (*included, Unreadable), excluded)
 
 
-class DocumentValidator(cerberus.Validator):  # type: ignore[misc]
+class DocumentValidator(cerberus.Validator):
     """The validator; errors go to the list `found` of its configuration, which children share."""
 
-    types_mapping = {
+    types_mapping: ClassVar[dict[str, cerberus.TypeDefinition]] = {
         definition.name: definition
         for definition in (
             _type("mapping", dict),

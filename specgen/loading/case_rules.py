@@ -1,0 +1,123 @@
+"""What a check or benchmark must say about the arguments of its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from specgen.diagnostics import Diagnostic, Span
+from specgen.diagnostics.catalogue import diagnostic
+from specgen.expressions import Expr
+from specgen.loading.literals import choice_problem, number
+from specgen.model import BufferArg, Case, Knob, Name, Reference, ScalarArg, Spec
+from specgen.schema.messages import nearest
+
+
+def check_cases(spec: Spec) -> list[Diagnostic]:
+    """Findings about the names and literal values of checks and benchmarks."""
+    findings: list[Diagnostic] = []
+    for section, cases in (("check", spec.checks), ("benchmark", spec.benchmarks)):
+        for case in cases:
+            findings += _Case(spec, section, case).findings()
+    return findings
+
+
+class _Case:
+    def __init__(self, spec: Spec, section: str, case: Case) -> None:
+        self.section, self.case = section, case
+        self.scalars = {a.name.text: a for a in spec.args if isinstance(a, ScalarArg)}
+        self.buffers = {a.name.text: a for a in spec.args if isinstance(a, BufferArg)}
+        self.knobs: dict[str, Knob] = {k.name.text: k for k in (*spec.params, *spec.policies)}
+
+    def findings(self) -> Iterator[Diagnostic]:
+        yield from self._given()
+        yield from self._missing()
+        yield from self._twice()
+        yield from self._known(
+            (name for name, _ in self.case.backing), self.buffers, "`backing` names no buffer", "Only buffers have one."
+        )
+        if not isinstance(self.case.expect, Reference):
+            yield from self._expect()
+        for name, value in self._values():
+            yield from self._outside(name, value)
+
+    def _known(self, names: Iterable[Name], known: Iterable[str], message: str, hint: str) -> Iterator[Diagnostic]:
+        words = tuple(known)
+        for name in names:
+            if name.text not in words:
+                near = nearest(name.text, words)
+                tip = f"Nearest: `{near}`." if near else hint
+                yield diagnostic("SG-CHECK", name.span, f"{message} `{name.text}`.", found=name.text, hint=tip)
+
+    def _given(self) -> Iterator[Diagnostic]:
+        known = (*self.scalars, *self.buffers, *self.knobs)
+        hint = "Free names belong into `each` or `cases`."
+        names = (name for name, _ in self.case.given)
+        yield from self._known(names, known, "`given` names no argument, param or policy", hint)
+        for name, _ in self.case.given:
+            if name.text in self.buffers and self.buffers[name.text].access == "write":
+                message = f"`{name.text}` is declared `write`: it starts with poison, not with what is given."
+                yield diagnostic("SG-CHECK", name.span, message, hint="Remove it, or declare it `readwrite`.")
+
+    def _expect(self) -> Iterator[Diagnostic]:
+        assert not isinstance(self.case.expect, Reference)
+        names = [name for name, _ in self.case.expect]
+        yield from self._known(names, self.buffers, "`expect` names no buffer", "Only buffers are compared.")
+        for name in names:
+            buffer = self.buffers.get(name.text)
+            if buffer is not None and buffer.access == "read":
+                message = f"`{name.text}` is declared `read`: it keeps what is given."
+                yield diagnostic("SG-CHECK", name.span, message, hint="Expect a buffer that is stored.")
+
+    def _set_by_rows(self) -> set[str]:
+        rows = [{name.text for name, _ in row} for row in self.case.cases]
+        return set.intersection(*rows) if rows else set()
+
+    def _missing(self) -> Iterator[Diagnostic]:
+        told = {name.text for name, _ in (*self.case.given, *self.case.each)} | self._set_by_rows()
+        wanted = [*self.scalars, *(b for b, a in self.buffers.items() if a.access != "write")]
+        for name in wanted:
+            if name not in told:
+                message = f"the {self.section} `{self.case.name.text}` says nothing about `{name}`."
+                hint = f"Add `{name}:` to `given`."
+                yield diagnostic("SG-CHECK", self.case.name.span, message, hint=hint)
+
+    def _twice(self) -> Iterator[Diagnostic]:
+        """A name that gets its value in two places."""
+        seen: dict[str, tuple[str, Span]] = {}
+        rows = {name.text: name for row in self.case.cases for name, _ in row}
+        for where, names in (
+            ("each", [name for name, _ in self.case.each]),
+            ("cases", list(rows.values())),
+            ("given", [name for name, _ in self.case.given]),
+        ):
+            for name in names:
+                if name.text in seen:
+                    message = f"`{name.text}` already has its values from `{seen[name.text][0]}`."
+                    yield diagnostic("SG-CHECK", name.span, message, hint="Keep one of them.")
+                seen.setdefault(name.text, (where, name.span))
+
+    def _values(self) -> Iterator[tuple[str, Expr]]:
+        for name, values in self.case.each:
+            yield from ((name.text, value) for value in values)
+        for row in self.case.cases:
+            yield from ((name.text, value) for name, value in row)
+        for name, content in self.case.given:
+            if isinstance(content, Expr):
+                yield name.text, content
+
+    def _outside(self, name: str, value: Expr) -> Iterator[Diagnostic]:
+        """Literal values outside of what is declared for a scalar, param or policy."""
+        if name in self.knobs:
+            problem = choice_problem(self.knobs[name], value)
+            if problem is not None:
+                message = f"`{name}` {problem.reason}."
+                yield diagnostic("SG-CHECK", value.span, message, found=value.text, allowed=problem.allowed)
+        scalar = self.scalars.get(name)
+        given = number(value)
+        if scalar is None or scalar.range is None or given is None:
+            return
+        lo, hi = number(scalar.range.lo), number(scalar.range.hi)
+        if (lo is not None and given < lo) or (hi is not None and given > hi):
+            message = f"`{name}` is {value.text}, which is outside of its declared range."
+            bounds = f"{scalar.range.lo.text} to {scalar.range.hi.text}"
+            yield diagnostic("SG-CHECK", value.span, message, found=value.text, allowed=(bounds,))

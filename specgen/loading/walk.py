@@ -1,0 +1,129 @@
+"""Walks over a model: its statements, its expressions, and the names in them."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from specgen.expressions import Expr
+from specgen.model import (
+    Apply,
+    Assume,
+    Atomic,
+    Barrier,
+    For,
+    If,
+    Let,
+    Spec,
+    Statement,
+    Store,
+    While,
+)
+
+
+def blocks(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
+    """The blocks inside a statement."""
+    match statement:
+        case For() | While():
+            return (statement.body,)
+        case If():
+            return (statement.then, statement.orelse)
+        case Barrier(overlap=overlap) if overlap is not None:
+            return (overlap,)
+    return ()
+
+
+def statements(block: tuple[Statement, ...]) -> Iterator[Statement]:
+    """All statements of a block and of the blocks inside, in the order of the text."""
+    for statement in block:
+        yield statement
+        for inner in blocks(statement):
+            yield from statements(inner)
+
+
+def bodies(spec: Spec) -> Iterator[tuple[Statement, ...]]:
+    """The body of a spec and those of its implementations."""
+    yield spec.body
+    for implementation in spec.implementations:
+        yield implementation.body
+
+
+def values(statement: Statement) -> Iterator[tuple[Expr, ast.AST]]:
+    """What a statement itself evaluates (not the blocks inside, no schedule): an expression and the part that counts.
+
+    Of the target of a store only the subscripts count; regions of `view` and arguments of `apply` are no reads.
+    """
+    match statement:
+        case Let():
+            for entry in statement.entries:
+                yield entry.value, entry.value.tree
+            if statement.outside is not None:
+                yield statement.outside, statement.outside.tree
+        case Store():
+            for target, value in statement.entries:
+                yield value, value.tree
+                yield from _subscripts(target)
+        case Atomic():
+            yield statement.value, statement.value.tree
+            yield from _subscripts(statement.target)
+        case For():
+            yield statement.bounds, statement.bounds.tree
+        case While() | If() | Assume():
+            yield statement.condition, statement.condition.tree
+
+
+def _subscripts(target: Expr) -> Iterator[tuple[Expr, ast.AST]]:
+    if isinstance(target.tree, ast.Subscript):
+        yield target, target.tree.slice
+
+
+def names_in(tree: ast.AST) -> Iterator[ast.Name]:
+    """The value names of an expression: not the functions that it calls, not the keywords of calls."""
+    if isinstance(tree, ast.Name):
+        yield tree
+        return
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(tree, ast.Call) and child is tree.func and isinstance(child, ast.Name):
+            continue
+        yield from names_in(child)
+
+
+def root_of(tree: ast.AST) -> ast.Name | None:
+    """The name that a subscripted expression starts with."""
+    while isinstance(tree, ast.Subscript):
+        tree = tree.value
+    return tree if isinstance(tree, ast.Name) else None
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(kind) if f.name not in ("used", "use_spans", "source", "span"))
+
+
+def expressions(part: Any) -> Iterator[Expr]:
+    """Every expression in a record of the model, however deep."""
+    if isinstance(part, Expr):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from expressions(item)
+    elif dataclasses.is_dataclass(part) and not isinstance(part, type):
+        for name in _fields(type(part)):
+            yield from expressions(getattr(part, name))
+
+
+def called_names(spec: Spec) -> Iterator[str]:
+    """The names that are called: functions, and params that stand for types."""
+    for expr in expressions(spec):
+        for node in ast.walk(expr.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                yield node.func.id
+
+
+def applications(spec: Spec) -> Iterator[Apply]:
+    """Every `apply` of a spec."""
+    for body in bodies(spec):
+        yield from (s for s in statements(body) if isinstance(s, Apply))
