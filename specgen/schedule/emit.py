@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
+    LocationAttr,
     UnknownLoc,
     VectorType,
     i64,
@@ -22,6 +25,14 @@ INDEX_MAX = 2**63 - 1
 """The largest `index`: coordinates are signed 64-bit values."""
 
 Values = dict[SSAValue, SSAValue]
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Name and closed range of a loop's counter."""
+
+    hint: str | None
+    limits: tuple[int, int] | None
 
 
 def constant_of(value: SSAValue) -> int | None:
@@ -40,7 +51,7 @@ def wrap(value: int) -> int:
 class Emitter:
     """Appends ops to `block`, or before `anchor` in it; ops without a location get `location`."""
 
-    def __init__(self, block: Block, location: Attribute, anchor: Operation | None = None) -> None:
+    def __init__(self, block: Block, location: LocationAttr, anchor: Operation | None = None) -> None:
         self.block = block
         self.location = location
         self.anchor = anchor
@@ -82,6 +93,14 @@ class Emitter:
         if known is not None:
             return self.index(known + amount)
         return self.value(arith.AddiOp(value, self.index(amount)), hint)
+
+    def counter(self, value: SSAValue, amount: int, like: Counter) -> SSAValue:
+        """`value + amount` as a value of a loop's counter: with its name, and its range as a fact."""
+        result = self.offset(value, amount, like.hint)
+        owner = result.owner
+        if result is not value and isinstance(owner, arith.AddiOp) and like.limits is not None:
+            owner.attributes["motif.range"] = range_attribute(*like.limits)
+        return result
 
     def add_index(self, left: SSAValue, right: SSAValue) -> SSAValue:
         """`left + right`."""
@@ -125,7 +144,7 @@ class Emitter:
 
     def zero(self, type_: Attribute) -> SSAValue:
         """A value of the type that nothing looks at."""
-        return self.value(arith.ConstantOp(zero_of(type_)))
+        return self.value(zero(type_))
 
     def conditional(self, condition: SSAValue, types: Sequence[Attribute], then: Block, otherwise: Block) -> scf.IfOp:
         """An `scf.if` of two finished blocks."""
@@ -161,18 +180,17 @@ def replace(op: Operation, results: Sequence[SSAValue]) -> None:
     op.erase()
 
 
-def zero_of(type_: Attribute) -> Attribute:
+def zero(type_: Attribute) -> arith.ConstantOp:
     """The zero of a scalar or 1-D vector type. Raises `TypeError` for others."""
     if isinstance(type_, IndexType | IntegerType):
-        return IntegerAttr(0, type_)
+        return arith.ConstantOp(IntegerAttr(0, type_))
+    if isinstance(type_, AnyFloat):
+        return arith.ConstantOp(FloatAttr(0.0, type_))
     if isinstance(type_, VectorType):
         element = type_.get_element_type()
-        zero = 0 if isinstance(element, IndexType | IntegerType) else 0.0
-        return DenseIntOrFPElementsAttr.from_list(type_, [zero] * type_.get_shape()[0])
-    try:
-        return FloatAttr(0.0, type_)  # type: ignore[arg-type]
-    except (AttributeError, ValueError) as error:
-        raise TypeError(f"no zero of type {type_}") from error
+        number = 0 if isinstance(element, IndexType | IntegerType) else 0.0
+        return arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type_, [number] * type_.get_shape()[0]))
+    raise TypeError(f"no zero of type {type_}")
 
 
 def range_attribute(low: int, high: int) -> DenseArrayBase:

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from specgen.ir.facts import Facts
 from specgen.schedule import policy
-from specgen.schedule.emit import INDEX_MAX
+from specgen.schedule.emit import INDEX_MAX, Counter
 
 
 class Knowledge:
@@ -26,6 +26,13 @@ class Knowledge:
         """The largest `index` that the value may be where the loop stands."""
         high = self.facts.range(value, loop).high
         return INDEX_MAX if math.isinf(high) else int(high)
+
+    def counter(self, loop: scf.ForOp) -> Counter:
+        """What is known of the loop's counter."""
+        argument = loop.body.block.args[0]
+        found = self.facts.range(argument)
+        known = not (math.isinf(found.low) or math.isinf(found.high) or found.high >= INDEX_MAX)
+        return Counter(argument.name_hint, (int(found.low), int(found.high)) if known else None)
 
     def trips(self, loop: scf.ForOp) -> tuple[int, int | None]:
         """The least and the largest number of iterations; None for no limit."""

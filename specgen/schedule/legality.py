@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
 
 from specgen.diagnostics import Diagnostic
@@ -22,13 +22,30 @@ OPERANDS_MAX = 65535
 
 def depth_of(loop: scf.ForOp) -> int:
     """The depth that the loop asks for. Raises `Rejected` (P1, P2)."""
-    asked = loop.attributes[policy.PIPELINE]
+    asked = loop.attributes.get(policy.PIPELINE, IntegerAttr(1, 64))
     depth = policy.integer(asked)
     if depth is None:
         raise Rejected([broken("P1", loop, "the depth is not an integer", found=str(asked))])
     if not 1 <= depth <= DEPTH_MAX:
         raise Rejected([broken("P2", loop, f"depth {depth}", found=str(depth), allowed=(f"1..{DEPTH_MAX}",))])
     return depth
+
+
+def lead_of(loop: scf.ForOp) -> int | None:
+    """The lead that the loop asks for; None for `auto`. Raises `Rejected` (L1, L3)."""
+    asked = loop.attributes.get(policy.LEAD)
+    if asked is None:
+        return 0
+    if policy.word(asked) == policy.AUTO:
+        return None
+    lead = policy.integer(asked)
+    if lead is None or not 0 <= lead <= DEPTH_MAX:
+        raise Rejected(
+            [broken("L3", loop, f"the lead is {asked}", found=str(asked), allowed=("0 or more", policy.AUTO))]
+        )
+    if lead and policy.PIPELINE not in loop.attributes:
+        raise Rejected([broken("L1", loop, "the loop has `lead` and no `pipeline`")])
+    return lead
 
 
 def read_count(loop: scf.ForOp) -> int:
@@ -131,4 +148,4 @@ def shape(plan: Plan, depth: int, knowledge: Knowledge) -> Shape:
     low, high = knowledge.trips(loop)
     long = True if low >= depth else False if high is not None and high < depth else None
     fits = knowledge.largest(loop, loop.lb) + (depth - 1) * step <= INDEX_MAX
-    return Shape(plan, depth, step, low if low == high else None, fits, long)
+    return Shape(plan, depth, step, low if low == high else None, fits, long, knowledge.counter(loop))

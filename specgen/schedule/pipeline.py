@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from specgen.schedule import policy
-from specgen.schedule.emit import INDEX_MAX, Emitter, replace
+from specgen.schedule.emit import INDEX_MAX, Counter, Emitter, replace
 from specgen.schedule.partition import Plan
 from specgen.schedule.stages import Halves
 
@@ -43,6 +43,7 @@ class Shape:
     trips: int | None
     fits: bool
     long: bool | None
+    counter: Counter
 
     @property
     def ahead(self) -> int:
@@ -55,30 +56,33 @@ class Shape:
         return self.ahead * self.step
 
 
-def rewrite(shape: Shape) -> None:
-    """Put the pipelined form in the place of the plan's loop."""
+def rewrite(shape: Shape) -> scf.ForOp | None:
+    """Put the pipelined form in the place of the plan's loop; the steady loop, None when the loop is too short."""
     loop = shape.plan.loop
     block = loop.parent_block()
     assert block is not None
     emit = Emitter(block, loop.location, loop)
+    steady: scf.ForOp | None = None
     if shape.long is None:
-        results = _guarded(shape, emit)
+        results, steady = _guarded(shape, emit)
     elif shape.long:
-        results = _pipelined(shape, emit, emit.offset(loop.lb, shape.lead))
+        results, steady = _pipelined(shape, emit, emit.offset(loop.lb, shape.lead))
     else:
         results = _serial(shape, emit, alone=True)
     replace(loop, results)
+    return steady
 
 
-def _guarded(shape: Shape, emit: Emitter) -> Sequence[SSAValue]:
+def _guarded(shape: Shape, emit: Emitter) -> tuple[Sequence[SSAValue], scf.ForOp]:
     loop = shape.plan.loop
     begin, condition = _guard(shape, emit)
     blocks = [Block(), Block()]
     ahead = emit.inside(blocks[0])
-    ahead.finish(_pipelined(shape, ahead, begin))
+    results, steady = _pipelined(shape, ahead, begin)
+    ahead.finish(results)
     serial = emit.inside(blocks[1])
     serial.finish(_serial(shape, serial, alone=False))
-    return emit.conditional(condition, [result.type for result in loop.results], *blocks).results
+    return emit.conditional(condition, [result.type for result in loop.results], *blocks).results, steady
 
 
 def _guard(shape: Shape, emit: Emitter) -> tuple[SSAValue, SSAValue]:
@@ -107,34 +111,34 @@ def _serial(shape: Shape, emit: Emitter, *, alone: bool) -> Sequence[SSAValue]:
     return copy.results
 
 
-def _pipelined(shape: Shape, emit: Emitter, begin: SSAValue) -> list[SSAValue]:
+def _pipelined(shape: Shape, emit: Emitter, begin: SSAValue) -> tuple[list[SSAValue], scf.ForOp]:
     loop, plan = shape.plan.loop, shape.plan
     halves = Halves(plan)
     width, carried = len(plan.record), len(loop.iter_args)
     queue: list[SSAValue] = []
     for number in range(shape.ahead):
-        queue += halves.producer(emit, emit.offset(loop.lb, number * shape.step, "ahead"))
+        queue += halves.producer(emit, emit.counter(loop.lb, number * shape.step, shape.counter))
     steady = emit.loop((begin, loop.ub, loop.step), [*loop.iter_args, *queue], _steady_attributes(shape))
     _name_arguments(shape, steady)
     inner = emit.inside(steady.body.block)
     counter, *state = steady.body.block.args
     newest = halves.producer(inner, counter)
-    behind = inner.offset(counter, -shape.lead, loop.body.block.args[0].name_hint) if plan.uses_counter else None
+    behind = inner.counter(counter, -shape.lead, shape.counter) if plan.uses_counter else None
     old = state[carried : carried + width]
     after = halves.consumer(inner, behind, old, state[:carried])
     inner.finish([*after, *state[carried + width :], *newest])
-    return _drain(shape, emit, begin, halves, steady)
+    return _drain(shape, emit, begin, halves, steady), steady
 
 
 def _drain(shape: Shape, emit: Emitter, begin: SSAValue, halves: Halves, steady: scf.ForOp) -> list[SSAValue]:
-    loop, width, carried = shape.plan.loop, len(shape.plan.record), len(shape.plan.loop.iter_args)
-    values = list(steady.results[:carried])
+    width, carried = len(shape.plan.record), len(shape.plan.loop.iter_args)
+    values: list[SSAValue] = list(steady.results[:carried])
     last = _last(shape, emit, begin) if shape.plan.uses_counter else None
     for number in range(shape.ahead):
         record = steady.results[carried + number * width : carried + (number + 1) * width]
         counter = None
         if last is not None:
-            counter = emit.offset(last, -(shape.ahead - 1 - number) * shape.step, loop.body.block.args[0].name_hint)
+            counter = emit.counter(last, -(shape.ahead - 1 - number) * shape.step, shape.counter)
         values = halves.consumer(emit, counter, record, values)
     return values
 

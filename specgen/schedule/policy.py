@@ -19,6 +19,9 @@ ORDINAL = "motif.ordinal"
 FORM = "motif.form"
 """Which part of a scheduled loop an `scf.for` is: `steady`, `serial` (too short to pipeline) or `remainder`."""
 
+HEIGHT = "motif.height"
+"""On a load while `lead` is applied: how many loads follow it in the longest chain of addresses and guards."""
+
 LINEAR, INTERLEAVED, RECURRENCE = "linear", "interleaved", "recurrence"
 ORDERS = (LINEAR, INTERLEAVED, RECURRENCE)
 GUARD, CUT = "guard", "cut"
@@ -27,6 +30,9 @@ TAILS = (GUARD, CUT)
 PIPELINE_KEYS = (PIPELINE, LEAD)
 UNROLL_KEYS = (UNROLL, ORDER, TAIL)
 INTERNAL_KEYS = (TRIPS, ORDINAL)
+
+FULL, AUTO = "full", "auto"
+"""Words in the place of a factor and of a lead."""
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ from typing import ClassVar
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 
-from specgen.schedule import legality, pipeline, policy
+from specgen.ir import locations
+from specgen.schedule import chains, legality, pipeline, policy
+from specgen.schedule.expand import expand_mixed
 from specgen.schedule.knowledge import Knowledge
 from specgen.schedule.partition import PRODUCER, Partition, Plan
 from specgen.schedule.passes import Log
 from specgen.schedule.rows import PipelineRow, StageRow
-from specgen.schedule.rules import Rejected
+from specgen.schedule.rules import Rejected, broken
 
 
 @dataclass(frozen=True)
@@ -30,30 +32,49 @@ class ReadAhead:
         """Rewrite every kernel."""
         for function in policy.kernels(module):
             for loop in policy.loops(function.body.block):
-                if policy.PIPELINE in loop.attributes:
+                if any(key in loop.attributes for key in policy.PIPELINE_KEYS):
                     try:
                         _apply(function, loop, log)
                     except Rejected as rejected:
                         log.refuse(*rejected.diagnostics)
                         policy.take_off(loop, *policy.PIPELINE_KEYS)
+            chains.untag(function)
 
 
 def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
+    lead = legality.lead_of(loop)
     depth = legality.depth_of(loop)
     if depth == 1:
         log.rows.append(_row(loop, "serial", 1, None))
         policy.take_off(loop, *policy.PIPELINE_KEYS)
         return
+    expand_mixed(function, loop, log)
     knowledge = Knowledge(function)
     legality.check_body(loop, depth, knowledge)
     plan = Partition(loop).plan()
     legality.check_size(plan, depth)
-    log.rows.append(_row(loop, "pipelined", depth, plan))
-    log.stages.extend(_stages(plan, depth))
-    pipeline.rewrite(legality.shape(plan, depth, knowledge))
+    links = chains.chains_of(loop)
+    if lead and not links.links:
+        raise Rejected([broken("L2", loop, "no read of the loop needs the value of another read")])
+    distance = depth - 1 if lead is None else lead
+    log.rows.append(_row(loop, "pipelined", depth, plan, distance if links.links else 0))
+    log.stages.extend(_stages(plan, depth, links, distance))
+    if distance:
+        links.tag()
+    steady = pipeline.rewrite(legality.shape(plan, depth, knowledge))
+    for height in range(1, links.links + 1) if distance else ():
+        if steady is not None:
+            steady = _further(function, steady, height, distance)
 
 
-def _row(loop: scf.ForOp, outcome: str, depth: int, plan: Plan | None) -> PipelineRow:
+def _further(function: func.FuncOp, loop: scf.ForOp, height: int, distance: int) -> scf.ForOp | None:
+    """Let the reads of this height and more run `distance` iterations ahead of the rest of the steady loop."""
+    plan = Partition(loop, chains.tagged(loop, height)).plan()
+    legality.check_size(plan, distance + 1)
+    return pipeline.rewrite(legality.shape(plan, distance + 1, Knowledge(function)))
+
+
+def _row(loop: scf.ForOp, outcome: str, depth: int, plan: Plan | None, lead: int = 0) -> PipelineRow:
     name = policy.name_of(loop)
     return PipelineRow(
         function=name.function,
@@ -65,12 +86,11 @@ def _row(loop: scf.ForOp, outcome: str, depth: int, plan: Plan | None) -> Pipeli
         queue_records=depth - 1,
         values_per_record=0 if plan is None else len(plan.record),
         read_count=legality.read_count(loop) if plan is None else len(plan.reads),
+        lead=lead or None,
     )
 
 
-def _stages(plan: Plan, depth: int) -> list[StageRow]:
-    from specgen.ir import locations
-
+def _stages(plan: Plan, depth: int, links: chains.Chains, lead: int) -> list[StageRow]:
     name = policy.name_of(plan.loop)
     positions = {op: number for number, op in enumerate(plan.loop.body.block.ops)}
     return [
@@ -82,7 +102,7 @@ def _stages(plan: Plan, depth: int) -> list[StageRow]:
             op=placed.op.name,
             location=locations.text(placed.op),
             stage=placed.stage,
-            iteration_lookahead=depth - 1 if placed.stage == PRODUCER else 0,
+            iteration_lookahead=depth - 1 + lead * links.link_of(placed.op) if placed.stage == PRODUCER else 0,
             partition="guarded" if placed.guarded else None,
         )
         for placed in plan.placements()

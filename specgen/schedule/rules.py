@@ -74,9 +74,9 @@ _ROWS = [
     Rule("U6", "`tail` needs an unroll by a factor", "Use a factor, or remove `tail`."),
     Rule("U7", "`order` and `tail` are known words", "Use linear, interleaved or recurrence; guard or cut."),
     Rule("U8", "a loop that carries storage is not unrolled", "Carry a value instead of a buffer."),
-    Rule("L1", "`lead` needs `pipeline` of 2 or more", "Raise `pipeline`, or remove `lead`."),
+    Rule("L1", "`lead` needs `pipeline`", "Give the loop a `pipeline`, or remove `lead`."),
     Rule("L2", "`lead` needs a read that feeds the address or guard of another", "Remove `lead`."),
-    Rule("L3", "`lead` is a nonnegative integer or `auto`", "Use 0 or more, or `auto`."),
+    Rule("L3", "`lead` is 0 or more, or `auto`", "Use 0 or more, or `auto`."),
 ]
 
 RULES: dict[str, Rule] = {rule.code: rule for rule in _ROWS}

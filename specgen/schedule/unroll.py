@@ -19,7 +19,6 @@ from specgen.schedule.passes import Log
 from specgen.schedule.rows import UnrollRow
 from specgen.schedule.rules import Rejected, broken
 
-FULL = "full"
 FULL_MAX = 65536
 """The most copies that a full unroll makes."""
 
@@ -56,23 +55,23 @@ class Unroll:
 
 def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
     assert policy.PIPELINE not in loop.attributes, f"{policy.name_of(loop)}: still to be pipelined"
-    request = _request(loop)
+    request = request_of(loop)
     if request.factor is not None and request.factor <= 1:
         log.unrolls.append(_row(loop, request, "cleared", None, None, "none", reason="factor <= 1"))
         policy.take_off(loop, *policy.UNROLL_KEYS)
         return
     knowledge = Knowledge(function)
-    step = _checked_step(loop, knowledge)
+    step = checked_step(loop, knowledge)
     trips = knowledge.trip_count(loop)
     if request.factor is None or (trips is not None and trips <= request.factor):
-        _full(loop, request, step, trips, log)
+        full(loop, request, step, knowledge, log)
         return
     tail = _tail(loop, request, knowledge)
     log.unrolls.append(_row(loop, request, "stripmined", step, trips, tail))
     _Strips(loop, request, step, tail, knowledge).rewrite()
 
 
-def _request(loop: scf.ForOp) -> Request:
+def request_of(loop: scf.ForOp) -> Request:
     """The loop's policies. Raises `Rejected` (U4 to U7)."""
     attributes = loop.attributes
     order, tail = (policy.word(attributes.get(key)) for key in (policy.ORDER, policy.TAIL))
@@ -83,17 +82,19 @@ def _request(loop: scf.ForOp) -> Request:
         code, key = ("U5", "order") if policy.ORDER in attributes else ("U6", "tail")
         raise Rejected([broken(code, loop, f"the loop has `{key}` and no `unroll`")])
     asked = attributes[policy.UNROLL]
-    if policy.word(asked) == FULL:
+    if policy.word(asked) == policy.FULL:
         if tail is not None:
             raise Rejected([broken("U6", loop, "a full unroll leaves nothing for a tail")])
         return Request(None, order or policy.LINEAR, None)
     factor = policy.integer(asked)
     if factor is None or factor < 0:
-        raise Rejected([broken("U4", loop, f"the factor is {asked}", found=str(asked), allowed=("0 or more", FULL))])
+        raise Rejected(
+            [broken("U4", loop, f"the factor is {asked}", found=str(asked), allowed=("0 or more", policy.FULL))]
+        )
     return Request(factor, order or policy.LINEAR, tail)
 
 
-def _checked_step(loop: scf.ForOp, knowledge: Knowledge) -> int:
+def checked_step(loop: scf.ForOp, knowledge: Knowledge) -> int:
     if any(isinstance(value.type, MemRefType) for value in loop.iter_args):
         raise Rejected([broken("U8", loop, "the loop carries a buffer")])
     step = knowledge.exact(loop, loop.step)
@@ -102,8 +103,9 @@ def _checked_step(loop: scf.ForOp, knowledge: Knowledge) -> int:
     return step
 
 
-def _full(loop: scf.ForOp, request: Request, step: int, trips: int | None, log: Log) -> None:
+def full(loop: scf.ForOp, request: Request, step: int, knowledge: Knowledge, log: Log) -> None:
     """Put all copies in the place of the loop."""
+    trips = knowledge.trip_count(loop)
     if trips is None:
         bounds = "its bounds leave the trip count open"
         raise Rejected([broken("U1", loop, f"the loop cannot be unrolled in full: {bounds}")])
@@ -111,7 +113,8 @@ def _full(loop: scf.ForOp, request: Request, step: int, trips: int | None, log: 
         raise Rejected([broken("U2", loop, f"{trips} copies", found=str(trips), allowed=(f"at most {FULL_MAX}",))])
     log.unrolls.append(_row(loop, request, "unrolled", step, trips, "none"))
     emit = _before(loop)
-    counters = [emit.offset(loop.lb, number * step, _hint(loop)) for number in range(trips)]
+    like = knowledge.counter(loop)
+    counters = [emit.counter(loop.lb, number * step, like) for number in range(trips)]
     results: Sequence[SSAValue] = list(loop.iter_args)
     if counters:
         results = emit_copies(Body(loop), request.order, emit, counters, results, step)
@@ -141,7 +144,7 @@ def _row(
         loop=name.loop,
         location=name.location,
         outcome=outcome,
-        policy=FULL if request.factor is None else "factor",
+        policy=policy.FULL if request.factor is None else "factor",
         factor=(trips or 0) if request.factor is None else request.factor,
         order=request.order,
         trip_count="unresolved" if trips is None else "exact",
@@ -167,6 +170,7 @@ class _Strips:
         self.factor = self.request.factor
         self.body = Body(self.loop)
         self.emit = _before(self.loop)
+        self.like = self.knowledge.counter(self.loop)
 
     def rewrite(self) -> None:
         """Put the new form in the place of the loop."""
@@ -211,7 +215,7 @@ class _Strips:
         _copy_hints(loop, rounds)
         inner = emit.inside(rounds.body.block)
         first, *carried = rounds.body.block.args
-        counters = [inner.offset(first, number * self.step, _hint(loop)) for number in range(self.factor)]
+        counters = [inner.counter(first, number * self.step, self.like) for number in range(self.factor)]
         inner.finish(emit_copies(self.body, self.request.order, inner, counters, carried, self.step))
         return rounds.results
 
@@ -236,8 +240,8 @@ class _Strips:
         if self.knowledge.largest(loop, loop.ub) + span <= INDEX_MAX:
             rounds = emit.loop((loop.lb, loop.ub, emit.index(span)), list(loop.iter_args), self._attributes())
             _copy_hints(loop, rounds)
-            first = rounds.body.block.args[0]
             inner = emit.inside(rounds.body.block)
+            first: SSAValue = rounds.body.block.args[0]
         else:
             # The counter would overflow behind the last round: count rounds instead.
             count = emit.value(arith.CeilDivUIOp(self._trips(), emit.index(self.factor)))
@@ -245,8 +249,7 @@ class _Strips:
             rounds = emit.loop(bounds, list(loop.iter_args), self._attributes())
             inner = emit.inside(rounds.body.block)
             first = inner.add_index(inner.scale(rounds.body.block.args[0], span), loop.lb)
-        state = list(rounds.body.block.args[1:])
-        state = emit_copies(self.body, policy.LINEAR, inner, [first], state, self.step)
+        state = emit_copies(self.body, policy.LINEAR, inner, [first], rounds.body.block.args[1:], self.step)
         inner.finish(self._guarded(inner, first, state, range(1, self.factor)))
         return rounds.results
 
@@ -261,7 +264,7 @@ class _Strips:
             inside = emit.value(arith.CmpiOp(emit.index(ahead), left, "ult"))
             then, otherwise = Block(), Block()
             inner = emit.inside(then)
-            counter = inner.offset(first, ahead, _hint(self.loop))
+            counter = inner.counter(first, ahead, self.like)
             inner.finish(emit_copies(self.body, policy.LINEAR, inner, [counter], state, self.step))
             emit.inside(otherwise).finish(state)
             types = [value.type for value in state]
@@ -276,10 +279,6 @@ def _before(loop: scf.ForOp) -> Emitter:
     block = loop.parent_block()
     assert block is not None
     return Emitter(block, loop.location, loop)
-
-
-def _hint(loop: scf.ForOp) -> str | None:
-    return loop.body.block.args[0].name_hint
 
 
 def _copy_hints(source: scf.ForOp, target: scf.ForOp) -> None:
