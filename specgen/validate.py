@@ -64,7 +64,7 @@ def validate_file(path: Path, *, until: str = "scheduled", root: Path | None = N
     diagnostics = tuple(loaded.diagnostics)
     if loaded.spec is None or has_errors(diagnostics):
         name = path.name.split(".spec.")[0]
-        kind = loaded.spec.kind if loaded.spec else "unknown"
+        kind = loaded.kind or "unknown"
         return Validation(diagnostics, (SpecStatus(name, _shown(path, root), kind, "error"),), loaded.sources)
     more, status = validate_spec(loaded.spec, until=until)
     spec = loaded.spec

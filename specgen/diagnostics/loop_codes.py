@@ -199,7 +199,8 @@ CODES: tuple[Code, ...] = (
         _loop(_PIPELINE, '  - for: part\n    in: range(4)\n    do:\n    - store: {"tile[part]": input[row, part]}'),
         _loop(
             _PIPELINE,
-            '  - for: part\n    in: range(4)\n    schedule: {unroll: full}\n    do:\n    - store: {"tile[part]": input[row, part]}',
+            "  - for: part\n    in: range(4)\n    schedule: {unroll: full}\n    do:\n"
+            '    - store: {"tile[part]": input[row, part]}',
         ),
         "Give the inner loop `schedule: {unroll: full}`.",
     ),

@@ -66,7 +66,7 @@ def _lines(diagnostic: Diagnostic, sources: Mapping[str, Source], colour: bool) 
     lines = [f"{diagnostic.span.point()}: {_painted(severity, paint, colour)}: {_visible(diagnostic.message)}"]
     lines += _quoted(diagnostic.span, sources, colour)
     if diagnostic.found is not None:
-        lines.append(f"  found: {_visible(diagnostic.found)}")
+        lines.append(f"  found: {_visible(_short(diagnostic.found))}")
     if diagnostic.allowed:
         lines.append(f"  allowed: {', '.join(_visible(word) for word in diagnostic.allowed)}")
     if diagnostic.hint:
@@ -107,6 +107,10 @@ def _cut(line: str, start: int, end: int) -> tuple[str, int, int]:
     before, after = ("..." if first else ""), ("..." if last < len(line) else "")
     moved = len(before) - first
     return before + line[first:last] + after, start + moved, min(end, last) + moved
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= WIDEST else words[: WIDEST - 3] + "..."
 
 
 def _visible(words: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.expressions import Expr
-from specgen.loading.literals import choice_problem, number
+from specgen.loading.context import name_problem
+from specgen.loading.literals import PICK, bounds, choice_problem, number, outside
 from specgen.model import BufferArg, Case, Knob, Name, Reference, ScalarArg, Spec
 from specgen.schema.messages import nearest
 
@@ -43,7 +44,7 @@ class _Case:
     def _known(self, names: Iterable[Name], known: Iterable[str], message: str, hint: str) -> Iterator[Diagnostic]:
         words = tuple(known)
         for name in names:
-            if name.text not in words:
+            if name.text not in words and name_problem(name.text) is None:
                 near = nearest(name.text, words)
                 tip = f"Nearest: `{near}`." if near else hint
                 yield diagnostic("SG-CHECK", name.span, f"{message} `{name.text}`.", found=name.text, hint=tip)
@@ -51,7 +52,8 @@ class _Case:
     def _given(self) -> Iterator[Diagnostic]:
         known = (*self.scalars, *self.buffers, *self.knobs)
         hint = "Free names belong into `each` or `cases`."
-        names = (name for name, _ in self.case.given)
+        elsewhere = {name.text for name, _ in self.case.each} | self._in_rows().keys()
+        names = (name for name, _ in self.case.given if name.text not in elsewhere)
         yield from self._known(names, known, "`given` names no argument, param or policy", hint)
         for name, _ in self.case.given:
             if name.text in self.buffers and self.buffers[name.text].access == "write":
@@ -72,11 +74,14 @@ class _Case:
         rows = [{name.text for name, _ in row} for row in self.case.cases]
         return set.intersection(*rows) if rows else set()
 
+    def _in_rows(self) -> dict[str, Name]:
+        return {name.text: name for row in self.case.cases for name, _ in row}
+
     def _missing(self) -> Iterator[Diagnostic]:
         told = {name.text for name, _ in (*self.case.given, *self.case.each)} | self._set_by_rows()
         wanted = [*self.scalars, *(b for b, a in self.buffers.items() if a.access != "write")]
         for name in wanted:
-            if name not in told:
+            if name not in told and name_problem(name) is None:
                 message = f"the {self.section} `{self.case.name.text}` says nothing about `{name}`."
                 hint = f"Add `{name}:` to `given`."
                 yield diagnostic("SG-CHECK", self.case.name.span, message, hint=hint)
@@ -84,10 +89,9 @@ class _Case:
     def _twice(self) -> Iterator[Diagnostic]:
         """A name that gets its value in two places."""
         seen: dict[str, tuple[str, Span]] = {}
-        rows = {name.text: name for row in self.case.cases for name, _ in row}
         for where, names in (
             ("each", [name for name, _ in self.case.each]),
-            ("cases", list(rows.values())),
+            ("cases", list(self._in_rows().values())),
             ("given", [name for name, _ in self.case.given]),
         ):
             for name in names:
@@ -111,13 +115,12 @@ class _Case:
             problem = choice_problem(self.knobs[name], value)
             if problem is not None:
                 message = f"`{name}` {problem.reason}."
-                yield diagnostic("SG-CHECK", value.span, message, found=value.text, allowed=problem.allowed)
+                yield diagnostic("SG-CHECK", value.span, message, found=value.text, allowed=problem.allowed, hint=PICK)
         scalar = self.scalars.get(name)
         given = number(value)
         if scalar is None or scalar.range is None or given is None:
             return
-        lo, hi = number(scalar.range.lo), number(scalar.range.hi)
-        if (lo is not None and given < lo) or (hi is not None and given > hi):
+        if outside(scalar.range, given):
             message = f"`{name}` is {value.text}, which is outside of its declared range."
-            bounds = f"{scalar.range.lo.text} to {scalar.range.hi.text}"
-            yield diagnostic("SG-CHECK", value.span, message, found=value.text, allowed=(bounds,))
+            allowed = (bounds(scalar.range),)
+            yield diagnostic("SG-CHECK", value.span, message, found=value.text, allowed=allowed, hint=PICK)

@@ -6,7 +6,9 @@ import ast
 from dataclasses import dataclass
 
 from specgen.expressions import Expr
-from specgen.model import Knob
+from specgen.model import Knob, Range
+
+PICK = "Pick a value that is allowed."
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,21 @@ def choice_problem(knob: Knob, value: Expr | None) -> Problem | None:
             return None
         return Problem(f"is {value.text}, which is none of its choices", tuple(c.text for c in knob.choices))
     if knob.range is not None and literal is not None and literal[0] == "bool":
-        return Problem(f"is {value.text}, but its range holds numbers", (_bounds(knob),))
+        return Problem(f"is {value.text}, but its range holds numbers", (bounds(knob.range),))
     given = number(value)
-    if knob.range is not None and given is not None:
-        lo, hi = number(knob.range.lo), number(knob.range.hi)
-        if (lo is not None and given < lo) or (hi is not None and given > hi):
-            return Problem(f"is {value.text}, which is outside of its range", (_bounds(knob),))
+    if knob.range is not None and given is not None and outside(knob.range, given):
+        return Problem(f"is {value.text}, which is outside of its range", (bounds(knob.range),))
     return None
 
 
-def _bounds(knob: Knob) -> str:
-    assert knob.range is not None
-    return f"{knob.range.lo.text} to {knob.range.hi.text}"
+def outside(allowed: Range, value: int | float) -> bool:
+    """Whether the value is literally outside of a range; an empty range (reported as such) excludes nothing."""
+    lo, hi = number(allowed.lo), number(allowed.hi)
+    if lo is not None and hi is not None and lo > hi:
+        return False
+    return (lo is not None and value < lo) or (hi is not None and value > hi)
+
+
+def bounds(allowed: Range) -> str:
+    """A range in words."""
+    return f"{allowed.lo.text} to {allowed.hi.text}"

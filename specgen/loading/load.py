@@ -166,11 +166,11 @@ class _Loader:
         findings += trouble
         spec = replace(spec, used=used, use_spans=use_spans)
         findings += check_supported(tree, spec)
+        sound = not has_errors(findings) and used.keys() == use_spans.keys()
         if complete:
-            sound = not has_errors(findings) and used.keys() == use_spans.keys()
             findings += check_rules(spec, sound=sound)
         ordered = tuple(sorted(findings, key=lambda d: (d.span.line, d.span.column, d.code)))
-        return _File(document, kind, None if has_errors(ordered) else spec, ordered)
+        return _File(document, kind, spec if sound and not has_errors(ordered) else None, ordered)
 
     def _used(
         self, tree: Mapping, spec: Spec, folder: Path, users: tuple[Path, ...]
@@ -183,18 +183,18 @@ class _Loader:
         for item in listed if isinstance(listed, Sequence) else ():
             if not isinstance(item, Scalar) or not item.text:
                 continue
+            name = stem(PurePosixPath(item.text).name) or item.text
+            if name in spans:
+                message = f"a motif `{name}` is already used."
+                findings.append(diagnostic("SG-USE", item.span, message, hint="Name each motif once."))
+                continue
+            spans[name] = item.span
             try:
                 motif = self._use(item.text, spec, folder, users)
             except PathProblem as problem:
                 message = f"`{item.text}` {problem.reason}."
                 findings.append(diagnostic("SG-USE", item.span, message, found=item.text, hint=problem.hint))
                 continue
-            name = stem(PurePosixPath(item.text).name) or ""
-            if name in spans:
-                message = f"a motif `{name}` is already used."
-                findings.append(diagnostic("SG-USE", item.span, message, hint="Name each motif once."))
-                continue
-            spans[name] = item.span
             if motif is not None:
                 used[name] = motif
         return used, spans, findings

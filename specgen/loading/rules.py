@@ -7,7 +7,7 @@ from specgen.diagnostics.catalogue import diagnostic
 from specgen.expressions import Expr
 from specgen.loading.access import check_access
 from specgen.loading.case_rules import check_cases
-from specgen.loading.literals import choice_problem, number
+from specgen.loading.literals import PICK, choice_problem, number
 from specgen.loading.scopes import check_scopes
 from specgen.loading.sections import TAKEN_VARIANTS
 from specgen.loading.walk import applications, called_names, expressions, names_in, root_of, statements
@@ -55,7 +55,9 @@ def _values(spec: Spec) -> list[Diagnostic]:
             if problem is not None and knob.default is not None:
                 message = f"the default of `{knob.name.text}` {problem.reason}."
                 findings.append(
-                    diagnostic(code, knob.default.span, message, found=knob.default.text, allowed=problem.allowed)
+                    diagnostic(
+                        code, knob.default.span, message, found=knob.default.text, allowed=problem.allowed, hint=PICK
+                    )
                 )
     return findings
 
@@ -83,7 +85,9 @@ def _variants(spec: Spec) -> list[Diagnostic]:
             problem = choice_problem(policies[name.text], value)
             if problem is not None:
                 message = f"`{name.text}` {problem.reason}."
-                findings.append(diagnostic("SG-POLICY", value.span, message, found=value.text, allowed=problem.allowed))
+                findings.append(
+                    diagnostic("SG-POLICY", value.span, message, found=value.text, allowed=problem.allowed, hint=PICK)
+                )
     return findings
 
 

@@ -9,16 +9,37 @@ import yaml
 from specgen.diagnostics import Diagnostic, Note, Source
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading.source import point
+from specgen.loading.tree import MAX_DEPTH
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """Texts for a problem that contains `problem` (and, if given, stands before one of `characters`)."""
+    """Texts for a problem that contains `problem` (and, if given, stands before one of `characters`).
+
+    `at_start`: the finding stands where the broken construct starts, not where the parser gave up.
+    """
 
     problem: str
     message: str
     hint: str
     characters: str = ""
+    at_start: bool = False
+
+
+_BEGINNINGS = {
+    "while parsing a flow mapping": "the `{` is here",
+    "while parsing a flow sequence": "the `[` is here",
+    "while parsing a block mapping": "the mapping starts here",
+    "while parsing a block collection": "the list starts here",
+    "while scanning a simple key": "the key is here",
+}
+"""The parser's contexts, and what a note at their beginning says."""
+
+_INDENTED = _Rule(
+    "",
+    "this key is indented unlike the keys beside it, so it goes on with the value above.",
+    "Align it with the other keys.",
+)
 
 
 _RULES = (
@@ -54,8 +75,9 @@ _RULES = (
         "a key without `: ` is here.",
         "Write `key: value`; a value that goes on in the next line is indented more than its key.",
     ),
-    _Rule("found unexpected end of stream", "a quoted text is not closed.", "Close the quote."),
-    _Rule("found unexpected document indicator", "a quoted text is not closed.", "Close the quote."),
+    _Rule("found unexpected end of stream", "this quote is not closed.", "Close the quote.", at_start=True),
+    _Rule("found unexpected document indicator", "this quote is not closed.", "Close the quote.", at_start=True),
+    _Rule("exceeded maximum nesting depth", f"nesting is deeper than {MAX_DEPTH} levels.", "Flatten the document."),
     _Rule("unknown escape character", "no such escape in double quotes.", "Use single quotes, or `\\\\`."),
     _Rule(
         "cannot start any token",
@@ -86,9 +108,15 @@ def explained(error: yaml.MarkedYAMLError, source: Source) -> Diagnostic:
         (r for r in _RULES if r.problem in problem and (not r.characters or (following and following in r.characters))),
         _Rule("", f"this is no YAML: {problem}.", "Check brackets, quotes and indentation up to here."),
     )
-    notes: tuple[Note, ...] = ()
+    if "mapping values" in problem and ": " not in source.line(line)[: column - 1]:
+        rule = _INDENTED
+        column = len(source.line(line)) - len(source.line(line).lstrip()) + 1
     begin = error.context_mark
-    if begin is not None and (begin.line, begin.column) != (line - 1, column - 1):
-        place = point(source.name, begin.line + 1, begin.column + 1)
-        notes = (Note(place, f"{error.context}, which starts here" if error.context else "started here"),)
+    if begin is None or (begin.line, begin.column) == (line - 1, column - 1):
+        return diagnostic("SG-LOAD", point(source.name, line, column), rule.message, hint=rule.hint)
+    place = point(source.name, begin.line + 1, begin.column + 1)
+    if rule.at_start:
+        return diagnostic("SG-LOAD", place, rule.message, hint=rule.hint)
+    words = _BEGINNINGS.get(error.context or "")
+    notes = (Note(place, words),) if words else ()
     return diagnostic("SG-LOAD", point(source.name, line, column), rule.message, hint=rule.hint, notes=notes)

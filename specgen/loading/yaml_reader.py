@@ -60,6 +60,7 @@ class _Reader:
         self.stack: list[_Open] = []
         self.documents = 0
         self.root: Node | None = None
+        self.reuse: list[tuple[Span, str]] = []
 
     def _report(self, span: Span, message: str, hint: str, notes: tuple[Note, ...] = ()) -> None:
         self.findings.add(diagnostic("SG-LOAD", span, message, hint=hint, notes=notes))
@@ -92,9 +93,17 @@ class _Reader:
             raise self._stop(
                 start_of(self.source.name), "this is no YAML document.", "Check its first line."
             ) from error
+        self._report_reuse()
         if self.root is None:
             raise self._stop(start_of(self.source.name), "the file holds no document.", "Start with `spec: 1`.")
         return self.root
+
+    def _report_reuse(self) -> None:
+        """One finding for all anchors and aliases: a hostile file has thousands."""
+        if self.reuse:
+            span, what = self.reuse[0]
+            more = f" There are {len(self.reuse) - 1} more." if len(self.reuse) > 1 else ""
+            self._report(span, f"{what}; anchors and aliases are refused.{more}", _REUSE)
 
     def _span(self, event: Any) -> Span:
         start, end = event.start_mark, event.end_mark
@@ -110,14 +119,13 @@ class _Reader:
 
     def alias(self, event: Any) -> None:
         span = self._span(event)
-        self._report(span, f"`*{event.anchor}` repeats another value; aliases are refused.", _REUSE)
+        self.reuse.append((span, f"`*{event.anchor}` repeats another value"))
         self._push(Scalar(UNREADABLE, span, span))
 
     def _properties(self, event: Any, span: Span) -> None:
         """Report a tag or an anchor."""
         if event.anchor is not None:
-            # The event's place starts at the anchor in some versions and at the value in others: name it only.
-            self._report(span, f"`&{event.anchor}` marks a value for reuse; anchors are refused.", _REUSE)
+            self.reuse.append((span, f"`&{event.anchor}` marks a value for reuse"))
         if event.tag is not None:
             shown = event.tag.replace("tag:yaml.org,2002:", "!!")
             self._report(span, f"the tag `{shown}` is refused: a value is what it looks like.", "Remove the tag.")
@@ -166,11 +174,12 @@ class _Reader:
             self.root = node
 
     def _sequence(self, opened: _Open, span: Span) -> Sequence:
+        torn = self._split_by_comma([(None, value) for value in opened.values], "[ ]") if opened.flow else frozenset()
         items: list[Node] = []
-        if opened.flow:
-            self._split_by_comma([(None, value) for value in opened.values], "[ ]")
-        for value in opened.values:
-            if isinstance(value, Scalar) and value.value is None:
+        for number, value in enumerate(opened.values):
+            if number in torn:
+                value = Scalar(UNREADABLE, value.span, value.span)
+            elif isinstance(value, Scalar) and value.value is None:
                 self._report(_visible(value.span), "an entry of this list has no value.", "Give it one or remove it.")
                 value = Scalar(UNREADABLE, value.span, value.inner)
             items.append(value)
@@ -185,7 +194,11 @@ class _Reader:
                 assert key is not None
                 self._report(_first_line(key.span), "a key is text, not a mapping or list.", "Quote it.")
                 continue
-            if number in torn or not isinstance(key.value, str) or key.value == "<<":
+            if number in torn:
+                value = Scalar(UNREADABLE, value.span, value.span)
+                if _piece(key, pairs[number][1]) is not None:
+                    continue
+            if not isinstance(key.value, str) or key.value == "<<":
                 continue
             if key.value in entries:
                 first = entries[key.value].key.span
@@ -206,7 +219,7 @@ class _Reader:
         return Scalar(UNREADABLE, value.span, value.inner)
 
     def _split_by_comma(self, pairs: list[tuple[Node | None, Node]], where: str) -> frozenset[int]:
-        """Report values that a comma tore apart (`{x: f(1, 2)}`); the numbers of the pairs that are pieces."""
+        """Report values that a comma tore apart (`{x: f(1, 2)}`); the numbers of all pairs concerned."""
         torn: set[int] = set()
         number = 0
         while number < len(pairs):
@@ -221,6 +234,7 @@ class _Reader:
                 depth += _open_brackets(piece)
                 torn.add(number)
             if number > first:
+                torn.add(first)
                 piece = _piece(*pairs[first + 1])
                 assert isinstance(value, Scalar)
                 assert piece is not None

@@ -8,8 +8,7 @@ from typing import Any
 
 from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.catalogue import diagnostic
-from specgen.loading.tree import Mapping, Node, Sequence, at, plain
-from specgen.schema import tables
+from specgen.loading.tree import Mapping, at, plain
 from specgen.schema.validator import Violation, violations
 
 KINDS = ("kernel", "motif", "suite")
@@ -33,7 +32,11 @@ _MODIFIER_OF = {
 def check_shape(root: Mapping, kind: str) -> list[Diagnostic]:
     """Every violation of a document of one of `KINDS`, in the order of the file."""
     found = violations(plain(root), kind)
-    return sorted((_diagnostic(v, root, kind) for v in found), key=lambda d: (d.span, d.message))
+    misspelt = {
+        (*v.path[:-1], near) for v in found if v.kind == "unknown" and (near := nearest(str(v.path[-1]), v.allowed))
+    }
+    told = [v for v in found if v.kind != "missing" or v.path not in misspelt]
+    return sorted((_diagnostic(v, root, kind) for v in told), key=lambda d: (d.span, d.message))
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -139,19 +142,19 @@ def _missing(violation: Violation, root: Mapping, kind: str) -> Diagnostic:
 def _type(violation: Violation, root: Mapping, kind: str) -> Diagnostic:
     value = violation.value
     code = violation.meta.get("code", "SG-KEY")
-    wants = violation.meta.get("wants") or _WANTS[_rule_type(violation)]
+    wants = violation.meta.get("wants") or _WANTS[violation.detail]
     hint = f"Write {wants}."
-    if isinstance(value, (bool, int, float)) and "text" in wants:
+    if violation.allowed and violation.detail == "text":
+        wants = " or ".join(f"`{word}`" for word in violation.allowed)
+        hint = f"Write {wants}."
+    elif isinstance(value, (bool, int, float)) and "text" in wants:
         hint = "Quote it if it is text."
+    found = f"the text `{shown(value)}`" if isinstance(value, str) else shown(value)
     message = f"{_name(violation.path)} wants {wants}."
-    return diagnostic(code, _value_span(violation.path, root), message, found=shown(value), hint=hint)
+    return diagnostic(code, _value_span(violation.path, root), message, found=found, hint=hint)
 
 
-def _rule_type(violation: Violation) -> str:
-    return "sequence" if violation.path[-1] in ("uses", "requires", "math", *_LISTS, "gates", "specs") else "mapping"
-
-
-_WANTS = {"sequence": "a list", "mapping": "a mapping"}
+_WANTS = {"sequence": "a list", "mapping": "a mapping", "text": "text"}
 
 
 def _value(violation: Violation, root: Mapping, kind: str) -> Diagnostic:
@@ -199,7 +202,7 @@ def _branch(violation: Violation, root: Mapping, kind: str) -> Diagnostic:
     for key in keys:
         near = nearest(key.text, violation.allowed)
         if near:
-            what = "statement" if statement else f"kind of {_name(violation.path)}"
+            what = "statement" if statement else f"key of {_name(violation.path)}"
             message = f"`{key.text}` is no {what}."
             hint = f"Nearest: `{near}`."
             return diagnostic(code, key.span, message, found=key.text, allowed=violation.allowed, hint=hint)
@@ -222,13 +225,3 @@ _MAKERS = {
     "custom": _custom,
     "branch": _branch,
 }
-
-
-def section_keys(kind: str) -> tuple[str, ...]:
-    """The keys of a document of that kind, in the order of the reference."""
-    return tuple(tables.schema(kind))
-
-
-def is_list(node: Node | None) -> bool:
-    """Whether the node is a list."""
-    return isinstance(node, Sequence)

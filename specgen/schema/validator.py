@@ -18,8 +18,9 @@ from cerberus.errors import ErrorDefinition
 from specgen.loading.tree import UNREADABLE, Unreadable
 from specgen.schema import tables
 
-BRANCH = ErrorDefinition(0x91, "branch")
-WORDS = ErrorDefinition(0x92, "words")
+# Codes that Cerberus leaves free; its bit 0x80 marks groups of errors.
+BRANCH = ErrorDefinition(0x78, "branch")
+WORDS = ErrorDefinition(0x79, "words")
 
 _KINDS = {
     errors.REQUIRED_FIELD.code: "missing",
@@ -38,7 +39,10 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Violation:
-    """One leaf error: what `kind`, where, what is allowed there (keys or values), and the rule's meta."""
+    """One leaf error: what `kind`, where, what is allowed there (keys or values), and the rule's meta.
+
+    `detail` is the text of a custom error, `several` or `none` of a branch, and else the type that is wanted.
+    """
 
     kind: str
     path: tuple[str | int, ...]
@@ -91,8 +95,8 @@ class DocumentValidator(cerberus.Validator):
         allowed: Sequence[Any] = ()
         if kind == "unknown":
             allowed = tuple(self.schema)
-        elif kind == "value":
-            allowed = rules.get("allowed") or rules["words"]
+        elif kind in ("value", "type", "length"):
+            allowed = rules.get("allowed") or rules.get("words") or ()
         elif kind == "branch":
             allowed = info[0]
         elif kind == "excludes":
@@ -103,7 +107,7 @@ class DocumentValidator(cerberus.Validator):
                 (*self.document_path, name),
                 self.document.get(name),
                 tuple(str(word) for word in allowed),
-                str(info[-1]) if info and kind in ("custom", "branch") else "",
+                str(info[-1]) if info and kind in ("custom", "branch") else str(rules.get("type", "")),
                 rules.get("meta", {}),
             )
         )
@@ -154,4 +158,4 @@ class DocumentValidator(cerberus.Validator):
         child = self._get_child_validator(document_crumb=name, schema_crumb=(name, "schema"), schema=schema)
         child.validate(value, normalize=False)
         if child._errors:
-            self._error(name, errors.MAPPING_SCHEMA, child._errors)
+            self._error(child._errors)

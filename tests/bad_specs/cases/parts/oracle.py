@@ -1,0 +1,1 @@
+"""Never run: the specs that name it are refused."""
