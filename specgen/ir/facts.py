@@ -10,7 +10,7 @@ a result that may leave its type has the range of the type.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from xdsl.dialects import arith, scf
@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from specgen.ir.facts_context import Context, Contexts
 from specgen.ir.facts_interval import INF, TOP, Interval, ceil_div, hull, make, point
 from specgen.ir.facts_linear import Constraint, Linear, cancelling_factor, symbol_of
-from specgen.ir.facts_transfer import INT32, TRANSFERS, is_integer, type_range
+from specgen.ir.facts_transfer import INT32, TRANSFERS, View, is_integer, type_range
 from specgen.ir.optable import OPS
 
 Predicate = Literal["<", "<=", ">", ">=", "==", "!="]
@@ -29,8 +29,29 @@ Predicate = Literal["<", "<=", ">", ">=", "==", "!="]
 SEARCH_DEPTH = 3
 """Constraints that one proof may add up."""
 
+RANGE_DEPTH = 2
+"""Constraints that the range of a value may rest on."""
+
+ROUNDS = 6
+"""Rounds of a loop that are tried for the ranges of carried values; the second half widens."""
+
 CHAIN_START = 24
 """Length of a chain of operations up to which recursion is cheaper than ordering."""
+
+
+class _Plain:
+    """The view of a function's ranges without constraints between values."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.workgroup_size = facts.workgroup_size
+        self.subgroup_size = facts.subgroup_size
+        self.interval = facts.base
+        self.assuming = facts.assuming
+
+    def decide(self, op: arith.CmpiOp, context: Context) -> bool | None:
+        """The truth of a comparison by the ranges of its sides alone."""
+        left, right = self.interval(op.lhs, context), self.interval(op.rhs, context)
+        return decide_by_ranges(op.predicate.value.data, left, right)
 
 
 class Facts:
@@ -43,8 +64,9 @@ class Facts:
         self.subgroup_size = size.value.data if isinstance(size, IntegerAttr) else None
         self.contexts = Contexts(self)
         self._ranges: dict[tuple[SSAValue, Context], Interval] = {}
-        self._open: set[tuple[SSAValue, Context]] = set()
-        self._cut = False
+        self._bases: dict[tuple[SSAValue, Context], Interval] = {}
+        self._ordering = False
+        self._plain = _Plain(self)
         self._linear: dict[SSAValue, Linear] = {}
         self._symbols: dict[object, SSAValue] = {}
         self._carried: dict[Operation, dict[SSAValue, Interval]] = {}
@@ -134,57 +156,49 @@ class Facts:
         return self.contexts.extended(context, condition, truth, origin)
 
     def interval(self, value: SSAValue, context: Context) -> Interval:
-        """The range of a value in a context."""
+        """The range of a value in a context, with all constraints."""
+        return self._remembered(self._ranges, self._refined, value, context)
+
+    def base(self, value: SSAValue, context: Context) -> Interval:
+        """The range of a value from its computation, declarations and the constraints on single values.
+
+        Constraints between values are evaluated by these ranges, so that no question leads back to itself.
+        """
+        return self._remembered(self._bases, self._plain_range, value, context)
+
+    def _remembered(
+        self,
+        memory: dict[tuple[SSAValue, Context], Interval],
+        compute: Callable[[SSAValue, Context], Interval],
+        value: SSAValue,
+        context: Context,
+    ) -> Interval:
         if not is_integer(value.type):
             return TOP
-        key = (value, context)
-        known = self._ranges.get(key)
-        if known is not None:
-            return known
-        if not self._open:
-            for operand in self._long_chain(value, context):
-                self._compute(operand, context)
-        return self._compute(value, context)
+        known = memory.get((value, context))
+        if known is None:
+            if not self._ordering:
+                self._ordering = True
+                for operand in _long_chain(value):
+                    if (operand, context) not in memory:
+                        memory[operand, context] = compute(operand, context)
+                self._ordering = False
+            known = memory[value, context] = compute(value, context)
+        return known
 
-    def _long_chain(self, value: SSAValue, context: Context) -> list[SSAValue]:
-        """What `value` is computed from, operands first: so that long chains do not recurse deeply."""
-        order: list[SSAValue] = []
-        seen, todo = {value}, [value]
-        while todo:
-            op = todo.pop().owner
-            if not isinstance(op, Operation) or op.name not in TRANSFERS:
-                continue
-            for operand in op.operands:
-                if operand not in seen and (operand, context) not in self._ranges and is_integer(operand.type):
-                    seen.add(operand)
-                    order.append(operand)
-                    todo.append(operand)
-        return order[: CHAIN_START - 1 : -1]
-
-    def _compute(self, value: SSAValue, context: Context) -> Interval:
-        key = (value, context)
-        known = self._ranges.get(key)
-        if known is not None:
-            return known
-        if key in self._open:
-            # A constraint that leads back to the value itself: what the type says is always true.
-            self._cut = True
-            return self._declared(value)
-        self._open.add(key)
-        outer_cut, self._cut = self._cut, False
-        result = self._narrowed(value, context)
-        self._open.discard(key)
-        if not self._cut or not self._open:
-            self._ranges[key] = result
-            self._cut = outer_cut
-        return result
-
-    def _narrowed(self, value: SSAValue, context: Context) -> Interval:
-        result = self._computed(value, context).meet(self._declared(value))
+    def _refined(self, value: SSAValue, context: Context) -> Interval:
+        result = self._computed(self, value, context).meet(self.base(value, context))
         form = self.linear(value)
         if form.terms:
-            result = result.meet(self._by_constraints(form, context, 2, result))
+            result = self._by_constraints(form, context, RANGE_DEPTH, result)
         return self._without_excluded(form, result, context)
+
+    def _plain_range(self, value: SSAValue, context: Context) -> Interval:
+        result = self._computed(self._plain, value, context).meet(self._declared(value))
+        for constraint in context.about(value):
+            if len(constraint.form.terms) == 1:
+                result = result.meet(_single(constraint.form, value))
+        return result
 
     def _declared(self, value: SSAValue) -> Interval:
         """The range of the type, narrowed by `motif.range`."""
@@ -210,38 +224,38 @@ class Facts:
         attributes = self.function.arg_attrs
         return None if attributes is None else attributes.data[value.index].data.get(name)
 
-    def _computed(self, value: SSAValue, context: Context) -> Interval:
+    def _computed(self, view: View, value: SSAValue, context: Context) -> Interval:
         if value in self._assumed:
             return self._assumed[value]
         if isinstance(value, BlockArgument):
-            return self._block_argument(value)
+            return self._block_argument(view, value)
         assert isinstance(value, OpResult)
         op = value.owner
         transfer = TRANSFERS.get(op.name)
         if transfer is not None:
-            result = transfer(self, op, context)
+            result = transfer(view, op, context)
             limits = type_range(value.type)
             return result if isinstance(value.type, IndexType) or result.within(limits) else limits
         if isinstance(op, scf.IfOp):
-            return self._if_result(op, value.index, context)
+            return self._if_result(view, op, value.index, context)
         if isinstance(op, scf.ForOp):
-            return self._for_result(op, value.index, context)
+            return self._for_result(view, op, value.index, context)
         if isinstance(op, scf.WhileOp):
             condition = op.before_region.block.last_op
             assert condition is not None
-            return self._at_end(condition.operands[value.index + 1])
+            return self._at_end(view, condition, value.index + 1)
         return TOP
 
-    def _at_end(self, value: SSAValue) -> Interval:
-        """The range of a value that a terminator passes on, where the value is defined."""
-        return self.interval(value, self.contexts.of(value))
+    def _at_end(self, view: View, end: Operation, index: int) -> Interval:
+        """The range of what a terminator passes on."""
+        return view.interval(end.operands[index], self.contexts.at(end))
 
-    def _block_argument(self, value: BlockArgument) -> Interval:
+    def _block_argument(self, view: View, value: BlockArgument) -> Interval:
         parent = value.owner.parent_op()
         if isinstance(parent, scf.ForOp):
             outer = self.contexts.at(parent)
             if value.index == 0:
-                low, high = self.interval(parent.lb, outer), self.interval(parent.ub, outer)
+                low, high = view.interval(parent.lb, outer), view.interval(parent.ub, outer)
                 return make(low.low, max(low.low, high.high - 1))
             return self._loop_carried(parent)[value]
         if isinstance(parent, scf.WhileOp):
@@ -249,29 +263,23 @@ class Facts:
                 return self._loop_carried(parent)[value]
             condition = parent.before_region.block.last_op
             assert condition is not None
-            forwarded = condition.operands[value.index + 1]
-            return self.interval(forwarded, self.contexts.at(condition))
+            return self._at_end(view, condition, value.index + 1)
         return TOP
 
-    def _if_result(self, op: scf.IfOp, index: int, context: Context) -> Interval:
-        truth = self.interval(op.cond, context).exact
+    def _if_result(self, view: View, op: scf.IfOp, index: int, context: Context) -> Interval:
+        truth = view.interval(op.cond, context).exact
         regions = [r for r, wanted in ((op.true_region, 1), (op.false_region, 0)) if truth in (None, wanted)]
         ends = [r.block.last_op for r in regions if r.blocks]
-        return hull(self._at_yield(end, index) for end in ends if end is not None)
+        return hull(self._at_end(view, end, index) for end in ends if end is not None)
 
-    def _at_yield(self, end: Operation, index: int) -> Interval:
-        return self.interval(end.operands[index], self.contexts.at(end))
-
-    def _for_result(self, loop: scf.ForOp, index: int, context: Context) -> Interval:
+    def _for_result(self, view: View, loop: scf.ForOp, index: int, context: Context) -> Interval:
         end = loop.body.block.last_op
         assert end is not None
         rounds = self.trip_range(loop)
-        first = self.interval(loop.iter_args[index], context)
+        first = view.interval(loop.iter_args[index], context)
         if rounds.high == 0:
             return first
-        # The carried values are settled first: without them the yielded value would be cut short.
-        self._loop_carried(loop)
-        last = self._at_yield(end, index)
+        last = self._at_end(view, end, index)
         return last if rounds.low > 0 else first.join(last)
 
     def _loop_carried(self, loop: scf.ForOp | scf.WhileOp) -> dict[SSAValue, Interval]:
@@ -291,12 +299,13 @@ class Facts:
         if not any(is_integer(a.type) for a in arguments):
             return dict.fromkeys(arguments, TOP)
         current = dict(begin)
-        for _ in range(3):
+        for attempt in range(ROUNDS):
             after = self._one_round(pairs, current)
             grown = {a: current[a].join(after[a]) for a in current}
             if grown == current:
                 break
-            current = {a: _widened(current[a], grown[a]).meet(self._declared(a)) for a in current}
+            widen = attempt >= ROUNDS // 2
+            current = {a: _widened(current[a], grown[a]).meet(self._declared(a)) if widen else grown[a] for a in grown}
         else:
             current = {a: self._declared(a) for a in current}
         after = self._one_round(pairs, current)
@@ -315,7 +324,7 @@ class Facts:
         trial = Facts(self.function)
         trial._assumed = {**self._assumed, **current}
         trial._carried = dict(self._carried)
-        return {a: trial._at_yield(_end_of_round(a), n) for n, (a, _) in enumerate(pairs)}
+        return {a: trial._at_end(trial, _end_of_round(a), n) for n, (a, _) in enumerate(pairs)}
 
     # Linear forms and proofs
 
@@ -344,7 +353,7 @@ class Facts:
         if isinstance(value.type, IndexType):
             return form
         # A narrower integer wraps unless the exact result is known to fit.
-        fits = self._plain(form).within(type_range(value.type))
+        fits = self._form_range(form).within(type_range(value.type))
         return form if fits else symbol_of(value)
 
     def _sum_form(self, op: Operation) -> Linear | None:
@@ -368,7 +377,7 @@ class Facts:
         return self._cast_form(op, sides[0])
 
     def _cast_form(self, op: Operation, form: Linear) -> Linear | None:
-        source = self.range(op.operands[0])
+        source = self.base(op.operands[0], self.contexts.at(op))
         if op.name == "arith.extui" and source.low < 0:
             return None
         if op.name == "arith.extsi" and type_range(op.operands[0].type) == Interval(0, 1):
@@ -384,36 +393,18 @@ class Facts:
         properties = tuple(sorted((k, str(v)) for k, v in op.properties.items()))
         return self._symbols.setdefault((op.name, operands, properties, str(value.type)), value)
 
-    def _plain(self, form: Linear) -> Interval:
+    def _form_range(self, form: Linear) -> Interval:
         """The range of a form from the ranges of its symbols where they are defined."""
         total = point(form.constant)
         for symbol, factor in form.terms.items():
-            total = total + self.interval(symbol, self.contexts.of(symbol)) * point(factor)
+            total = total + self.base(symbol, self.contexts.of(symbol)) * point(factor)
         return total
 
     def _evaluated(self, form: Linear, context: Context) -> Interval:
         total = point(form.constant)
         for symbol, factor in form.terms.items():
-            total = total + self._symbol_range(symbol, context) * point(factor)
+            total = total + self.base(symbol, context) * point(factor)
         return total
-
-    def _symbol_range(self, symbol: SSAValue, context: Context) -> Interval:
-        """The range of a symbol from its computation and from the constraints on it alone."""
-        key = (symbol, context)
-        result = self._ranges.get(key)
-        if result is not None:
-            return result
-        if key in self._open:
-            self._cut = True
-            result = self._declared(symbol)
-        else:
-            self._open.add(key)
-            result = self._computed(symbol, context).meet(self._declared(symbol))
-            self._open.discard(key)
-        for constraint in context.about(symbol):
-            if len(constraint.form.terms) == 1:
-                result = result.meet(_single(constraint.form, symbol))
-        return result
 
     def bound(self, form: Linear, context: Context) -> Interval:
         """The range of a linear form in a context, by its symbols and by sums of constraints."""
@@ -536,6 +527,39 @@ _DECISIONS: tuple[tuple[Predicate, Predicate], ...] = (
     (">", "<="),
     (">=", "<"),
 )
+
+
+def decide_by_ranges(predicate: int, left: Interval, right: Interval) -> bool | None:
+    """The truth of integer predicate number `predicate` where the ranges leave no choice."""
+    if predicate >= 6:
+        if left.low < 0 or right.low < 0:
+            return None
+        predicate -= 4
+    apart = left.high < right.low or right.high < left.low
+    if predicate in (0, 1):
+        same = left.exact is not None and left.exact == right.exact
+        return None if not apart and not same else same == (predicate == 0)
+    if predicate in (4, 5):
+        left, right, predicate = right, left, predicate - 2
+    certain = left.high < right.low if predicate == 2 else left.high <= right.low
+    never = left.low >= right.high if predicate == 2 else left.low > right.high
+    return True if certain else (False if never else None)
+
+
+def _long_chain(value: SSAValue) -> list[SSAValue]:
+    """What `value` is computed from, operands first, without the nearest: long chains must not recurse deeply."""
+    order: list[SSAValue] = []
+    seen, todo = {value}, [value]
+    while todo:
+        op = todo.pop().owner
+        if not isinstance(op, Operation) or op.name not in TRANSFERS:
+            continue
+        for operand in op.operands:
+            if operand not in seen and is_integer(operand.type):
+                seen.add(operand)
+                order.append(operand)
+                todo.append(operand)
+    return order[: CHAIN_START - 1 : -1]
 
 
 def _end_of_round(argument: BlockArgument) -> Operation:

@@ -57,6 +57,7 @@ class Contexts:
         self.root = Context(None, ())
         self._entry: dict[Block, Context] = {}
         self._before: dict[Operation, Context] = {}
+        self._extended: dict[tuple[Context, SSAValue, bool], Context] = {}
 
     def at(self, place: Operation | Block) -> Context:
         """The context just before an op, or at the entry of a block."""
@@ -87,11 +88,14 @@ class Contexts:
 
     def extended(self, context: Context, condition: SSAValue, truth: bool, origin: Operation) -> Context:
         """`context` plus what the condition says when it is `truth`; the same object when that is nothing."""
-        collected = _Collected([], [])
-        self._collect(condition, truth, origin, context, collected)
-        if not collected.constraints and not collected.zeros:
-            return context
-        return Context(context, tuple(collected.constraints), tuple(collected.zeros))
+        key = (context, condition, truth)
+        if key not in self._extended:
+            collected = _Collected([], [])
+            self._collect(condition, truth, origin, context, collected)
+            found = bool(collected.constraints or collected.zeros)
+            own, zeros = tuple(collected.constraints), tuple(collected.zeros)
+            self._extended[key] = Context(context, own, zeros) if found else context
+        return self._extended[key]
 
     def _enter(self, block: Block) -> Context:
         parent = block.parent_op()
@@ -109,7 +113,7 @@ class Contexts:
     def _loop_bounds(self, loop: scf.ForOp, outer: Context) -> list[Constraint]:
         counter = symbol_of(loop.body.block.args[0])
         low, high = self.facts.linear(loop.lb), self.facts.linear(loop.ub)
-        step = self.facts.exact(loop.step, loop) or 1
+        step = self.facts.base(loop.step, outer).exact or 1
         # counter <= high - 1; where whole steps lie between the bounds, counter <= high - step.
         whole = step > 1 and self.facts.divides(step, high - low, outer)
         return [
@@ -208,7 +212,7 @@ class Contexts:
 
     def _as_signed(self, op: arith.CmpiOp, predicate: int, context: Context) -> int | None:
         """The signed predicate of an unsigned one where the sides' signs allow it."""
-        left, right = self.facts.interval(op.lhs, context), self.facts.interval(op.rhs, context)
+        left, right = self.facts.base(op.lhs, context), self.facts.base(op.rhs, context)
         if predicate in (6, 7):
             return predicate - 4 if right.low >= 0 else None
         return predicate - 4 if left.low >= 0 and right.low >= 0 else None

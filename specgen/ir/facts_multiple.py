@@ -57,7 +57,7 @@ class _Search:
         if not isinstance(op, Operation) or op.name not in _WRAPPING:
             return False
         form = self.facts.linear(value)
-        return value in form.terms or not self.facts._plain(form).within(type_range(value.type))
+        return value in form.terms or not self.facts._form_range(form).within(type_range(value.type))
 
     def _divisor_of_zero_remainder(self, zero: SSAValue, value: SSAValue) -> int:
         """`d` where `zero` is `value % d` (then known to be 0), else 1."""

@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.dialects import arith, gpu, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAttr, IntegerType, VectorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from specgen.ir import facts_interval as iv
 from specgen.ir.facts_interval import TOP, Interval, make, point
 
 if TYPE_CHECKING:
-    from specgen.ir.facts import Facts
     from specgen.ir.facts_context import Context
 
 INDEX_RANGE = Interval(-(2**63), 2**63 - 1)
 INT32 = Interval(-(2**31), 2**31 - 1)
 
-Transfer = Callable[["Facts", Operation, "Context"], Interval]
+
+class View(Protocol):
+    """Where a transfer function gets the ranges of operands from."""
+
+    workgroup_size: Any
+    subgroup_size: Any
+
+    @property
+    def interval(self) -> Callable[[SSAValue, Context], Interval]:
+        """The range of a value in a context."""
+        ...
+
+    @property
+    def assuming(self) -> Callable[[Context, SSAValue, bool, Operation], Context]:
+        """A context with a condition added."""
+        ...
+
+    def decide(self, op: arith.CmpiOp, context: Context) -> bool | None:
+        """The truth of a comparison where it is certain."""
+        ...
+
+
+Transfer = Callable[[View, Operation, "Context"], Interval]
 
 
 def element_type(type_: Attribute) -> Attribute:
@@ -51,7 +72,7 @@ def unsigned_range(type_: Attribute) -> Interval:
 
 
 def _two(function: Callable[[Interval, Interval], Interval], *, unsigned: bool = False) -> Transfer:
-    def transfer(facts: Facts, op: Operation, context: Context) -> Interval:
+    def transfer(facts: View, op: Operation, context: Context) -> Interval:
         left, right = (facts.interval(o, context) for o in op.operands[:2])
         if unsigned and (left.low < 0 or right.low < 0):
             return TOP
@@ -64,11 +85,11 @@ def _one(function: Callable[[Interval], Interval]) -> Transfer:
     return lambda facts, op, context: function(facts.interval(op.operands[0], context))
 
 
-def _join(facts: Facts, op: Operation, context: Context) -> Interval:
+def _join(facts: View, op: Operation, context: Context) -> Interval:
     return iv.hull(facts.interval(o, context) for o in op.operands)
 
 
-def _constant(facts: Facts, op: Operation, context: Context) -> Interval:
+def _constant(facts: View, op: Operation, context: Context) -> Interval:
     assert isinstance(op, arith.ConstantOp)
     attribute = op.value
     if isinstance(attribute, IntegerAttr):
@@ -80,7 +101,7 @@ def _constant(facts: Facts, op: Operation, context: Context) -> Interval:
     return TOP
 
 
-def _and(facts: Facts, op: Operation, context: Context) -> Interval:
+def _and(facts: View, op: Operation, context: Context) -> Interval:
     sides = [facts.interval(o, context) for o in op.operands]
     tops = [s.high for s in sides if s.low >= 0]
     return make(0, min(tops)) if tops else TOP
@@ -113,13 +134,13 @@ def _absolute(a: Interval) -> Interval:
     return make(low, max(abs(a.low), abs(a.high)))
 
 
-def _compare(facts: Facts, op: Operation, context: Context) -> Interval:
+def _compare(facts: View, op: Operation, context: Context) -> Interval:
     assert isinstance(op, arith.CmpiOp)
     truth = facts.decide(op, context)
     return Interval(0, 1) if truth is None else point(int(truth))
 
 
-def _select(facts: Facts, op: Operation, context: Context) -> Interval:
+def _select(facts: View, op: Operation, context: Context) -> Interval:
     assert isinstance(op, arith.SelectOp)
     truth = facts.interval(op.cond, context).exact
     sides = []
@@ -130,43 +151,43 @@ def _select(facts: Facts, op: Operation, context: Context) -> Interval:
     return iv.hull(sides)
 
 
-def _sign_extend(facts: Facts, op: Operation, context: Context) -> Interval:
+def _sign_extend(facts: View, op: Operation, context: Context) -> Interval:
     source = facts.interval(op.operands[0], context)
     # i1 is kept as 0 and 1 here, while its sign extension is 0 or -1.
     return -source if type_range(op.operands[0].type) == Interval(0, 1) else source
 
 
-def _zero_extend(facts: Facts, op: Operation, context: Context) -> Interval:
+def _zero_extend(facts: View, op: Operation, context: Context) -> Interval:
     source = facts.interval(op.operands[0], context)
     return source if source.low >= 0 else unsigned_range(op.operands[0].type)
 
 
-def _truncate(facts: Facts, op: Operation, context: Context) -> Interval:
+def _truncate(facts: View, op: Operation, context: Context) -> Interval:
     source = facts.interval(op.operands[0], context)
     return source if source.within(type_range(op.results[0].type)) else TOP
 
 
-def _count_bits(facts: Facts, op: Operation, context: Context) -> Interval:
+def _count_bits(facts: View, op: Operation, context: Context) -> Interval:
     return Interval(0, int(unsigned_range(op.results[0].type).high).bit_length())
 
 
-def _thread_id(facts: Facts, op: Operation, context: Context) -> Interval:
+def _thread_id(facts: View, op: Operation, context: Context) -> Interval:
     assert isinstance(op, gpu.ThreadIdOp)
     return Interval(0, facts.workgroup_size["xyz".index(op.dimension.data.value)] - 1)
 
 
-def _lane_id(facts: Facts, op: Operation, context: Context) -> Interval:
+def _lane_id(facts: View, op: Operation, context: Context) -> Interval:
     x, y, z = facts.workgroup_size
     size = facts.subgroup_size or x * y * z
     return Interval(0, min(size, x * y * z) - 1)
 
 
-def _subgroup_id(facts: Facts, op: Operation, context: Context) -> Interval:
+def _subgroup_id(facts: View, op: Operation, context: Context) -> Interval:
     x, y, z = facts.workgroup_size
     return Interval(0, -(-x * y * z // (facts.subgroup_size or 1)) - 1)
 
 
-def _insert(facts: Facts, op: Operation, context: Context) -> Interval:
+def _insert(facts: View, op: Operation, context: Context) -> Interval:
     assert isinstance(op, vector.InsertOp)
     return facts.interval(op.source, context).join(facts.interval(op.dest, context))
 
