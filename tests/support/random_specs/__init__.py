@@ -1,0 +1,1 @@
+"""Random specs and their independent meaning."""
