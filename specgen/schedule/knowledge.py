@@ -47,6 +47,10 @@ class Knowledge:
         low, high = self.trips(loop)
         return low if low == high else None
 
+    def uniform(self, value: SSAValue) -> str:
+        """The widest group of work-items that agree on the value: workgroup, subgroup or none."""
+        return self.facts.uniform(value)
+
     def divisible(self, loop: scf.ForOp, factor: int) -> bool:
         """Whether the number of iterations is a multiple of `factor` for certain (0 is)."""
         count = self.trip_count(loop)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Operation
@@ -108,27 +110,48 @@ def _write(op: Operation, effects: Effects) -> Diagnostic:
     return broken("P8", op, f"{describe(op)} writes {buffer} while later reads are already in flight", notes=notes)
 
 
+@dataclass(frozen=True)
+class _Meeting:
+    """Ops that several work-items execute together: their rule, their kinds, who meets, the uniformity they need."""
+
+    code: str
+    kinds: frozenset[Kind]
+    who: str
+    levels: tuple[str, ...]
+
+
+_MEETINGS = (
+    _Meeting("P10", PARTICIPANTS, "the workgroup", ("workgroup",)),
+    _Meeting("P11", frozenset({Kind.COLLECTIVE}), "several lanes", ("workgroup", "subgroup")),
+)
+
+
 def _participation(loop: scf.ForOp, effects: Effects, knowledge: Knowledge) -> list[Diagnostic]:
-    open_ends = [end for end, value in (("lower", loop.lb), ("upper", loop.ub)) if knowledge.exact(loop, value) is None]
-    if not open_ends:
-        return []
-    which = " and ".join(open_ends)
-    notes = [(loop, f"the {which} bound of this loop is not exact")]
-    shared = effects.of(*PARTICIPANTS)
-    collectives = effects.of(Kind.COLLECTIVE)
-    faults = [
-        broken(
-            "P10", op, f"{describe(op)} is met by the workgroup, but the loop has no exact {which} bound", notes=notes
-        )
-        for op in shared[:1]
-    ]
-    faults += [
-        broken(
-            "P11", op, f"{describe(op)} is met by several lanes, but the loop has no exact {which} bound", notes=notes
-        )
-        for op in collectives[:1]
-    ]
+    """Rules P10 and P11: all participants meet the same instances at the same places of the rebuilt loop."""
+    bounds = (("lower", loop.lb), ("upper", loop.ub))
+    which = " and ".join(end for end, value in bounds if knowledge.exact(loop, value) is None)
+    faults = []
+    for meeting in _MEETINGS:
+        ops = effects.of(*meeting.kinds)
+        if ops and which:
+            why = f"{describe(ops[0])} is met by {meeting.who}, but the loop has no exact {which} bound"
+            faults.append(broken(meeting.code, ops[0], why, notes=[(loop, f"the {which} bound is not exact")]))
+        elif ops:
+            faults += [fault for op in ops if (fault := _divergent(loop, op, meeting, knowledge)) is not None]
     return faults
+
+
+def _divergent(loop: scf.ForOp, op: Operation, meeting: _Meeting, knowledge: Knowledge) -> Diagnostic | None:
+    """A control value between the loop and the op on which the participants may disagree."""
+    at = op.parent_op()
+    whole = op.name == "motif.workgroup_reduce"
+    while at is not None and at is not loop:
+        controls = at.operands[:1] if isinstance(at, scf.IfOp) else at.operands[:3]
+        if any(knowledge.uniform(value) not in (meeting.levels[:1] if whole else meeting.levels) for value in controls):
+            why = f"{describe(op)} is met by {meeting.who}, which may disagree on what encloses it"
+            return broken(meeting.code, op, why, notes=[(at, "not proven uniform over the participants")])
+        at = at.parent_op()
+    return None
 
 
 def check_size(plan: Plan, depth: int) -> None:

@@ -193,9 +193,7 @@ class Partition:
                 broken("P12", op, "the guard of a read depends on what the loop carries", notes=self._source(op.cond))
             )
         elif len(reading) != 1:
-            self.faults.append(
-                broken("P12", op, "both branches read, and the conditional also depends on what the loop carries")
-            )
+            self.faults.append(self._refuse_both(op))
         else:
             self.splits[op] = reading[0]
             block = branches[reading[0]]
@@ -206,6 +204,12 @@ class Partition:
 
     def _block_reads(self, block: Block) -> bool:
         return any(self._reads_of(op) for op in block.ops)
+
+    def _refuse_both(self, op: scf.IfOp) -> Diagnostic:
+        held = self.dependence.effects_of(op).ordered
+        if held and not self.dependence.touches_carried(op):
+            return broken("P14", held[0], f"both branches read, and one has {describe(held[0])}", notes=[(op, "here")])
+        return broken("P12", op, "both branches read, and the conditional also depends on what the loop carries")
 
     def _refuse_loop(self, op: scf.ForOp, reads: list[Operation]) -> Diagnostic:
         effects = self.dependence.effects_of(op)

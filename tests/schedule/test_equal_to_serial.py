@@ -6,8 +6,8 @@ import itertools
 from typing import Any
 
 import pytest
-import schedule_kernels as kernels
-from evaluator import Program, same
+from scheduling import kernels
+from scheduling.evaluator import Program, same
 
 from specgen.schedule import schedule
 

@@ -281,7 +281,7 @@ class Translator:
             return self._call(cast(op), operands)
         if name in ("arith.sitofp", "arith.extf", "arith.truncf"):
             return self._call(float_of(op.results[0].type), operands)
-        if name == "arith.fptosi":
+        if name == "motif.fptoi":
             return self._call(int, operands)
         if isinstance(op, memref.LoadOp):
             return f"run.load({self._name(op.memref)}, {self._tuple(op.indices)})"

@@ -1,0 +1,19 @@
+// refused
+%x = memref.load %a[%i] : memref<16xf32>
+"motif.fence"() : () -> ()  HERE
+%t = arith.addf %acc, %x : f32
+scf.yield %t : f32
+
+// refused: unknown memory
+// before: %odd = memref.alloc() {motif.name = "odd"} : memref<16xf32, 9 : i32>
+%x = memref.load %odd[%i] : memref<16xf32, 9 : i32>  HERE
+%y = memref.load %a[%i] : memref<16xf32>
+%t = arith.addf %acc, %x : f32
+scf.yield %t : f32
+
+// accepted
+// policy: motif.pipeline = 1 : i64
+%x = memref.load %a[%i] : memref<16xf32>
+"motif.fence"() : () -> ()
+%t = arith.addf %acc, %x : f32
+scf.yield %t : f32

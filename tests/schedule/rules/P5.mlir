@@ -1,0 +1,5 @@
+// accepted
+// high: %n
+%x = memref.load %a[%i] : memref<16xf32>
+%t = arith.addf %acc, %x : f32
+scf.yield %t : f32
