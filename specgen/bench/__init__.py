@@ -1,0 +1,1 @@
+"""Benchmarks: timing plans, interleaving, statistics and verdicts."""
