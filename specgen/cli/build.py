@@ -104,9 +104,9 @@ def parse_value(text: str) -> PolicyValue:
 
 
 def _dump(text: str) -> str:
-    from specgen.schedule import PASS_NAMES
+    from specgen.schedule.passes import PASSES
 
-    names = ("expand", *PASS_NAMES)
+    names = ("expand", *PASSES)
     stage, _, name = text.partition(":")
     if stage != "after" or name not in names:
         fail(f"--dump-ir {text}: unknown", f"write after:PASS with one of {', '.join(names)}")
