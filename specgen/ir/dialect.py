@@ -9,7 +9,7 @@ import functools
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, gpu, math, memref, scf, vector
+from xdsl.dialects import builtin, func, gpu, math, memref, scf, vector
 from xdsl.dialects.builtin import (
     DictionaryAttr,
     IndexType,
@@ -37,6 +37,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+from specgen.ir import vector_arith
 
 REDUCTION_KINDS = ("add", "min", "max", "and", "or")
 
@@ -237,7 +239,7 @@ def context() -> Context:
         func.Func,
         memref.MemRef,
         scf.Scf,
-        arith.Arith,
+        vector_arith.dialect(),
         math.Math,
         gpu.GPU,
         vector.Vector,
