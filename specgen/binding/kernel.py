@@ -1,0 +1,329 @@
+"""Binding a whole spec: one pass over the body for each entry (default, serial, variants)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from specgen.binding import collectives, declare, motifs
+from specgen.binding.context import Context, Shared
+from specgen.binding.evaluate import static
+from specgen.binding.instance import Entry, Instance, Op, Operand, Param, PolicyValue, Region
+from specgen.binding.names import declare as declare_name
+from specgen.binding.statements import block
+from specgen.binding.values import Name, Unknown, Value, Word
+from specgen.diagnostics import Diagnostic, Span
+from specgen.model import BufferArg, Knob, Spec
+
+if TYPE_CHECKING:
+    from specgen.targets import Target
+
+REFUSED = "SG-REQUIRES"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The result of `bind`: an instance when there is no error.
+
+    `refused`: the errors are the target's, not the spec's (a `requires` line, or a fact that the target leaves open).
+    `unproven` are the single elements that are checked when the kernel runs.
+    """
+
+    instance: Instance | None
+    diagnostics: tuple[Diagnostic, ...]
+    read_target_facts: frozenset[str]
+    refused: bool = False
+    unproven: tuple[Diagnostic, ...] = field(default=(), repr=False)
+
+    @property
+    def fingerprint(self) -> object:
+        """Equal for two targets exactly when their entries are scheduled alike."""
+        if self.instance is None:
+            return None
+        return self.instance.subgroup_size, self.instance.args, self.instance.entries
+
+
+def bind(
+    spec: Spec,
+    target: Target,
+    policies: Mapping[str, PolicyValue] | None = None,
+    params: Mapping[str, PolicyValue] | None = None,
+) -> Bound:
+    """Bind a kernel for one target.
+
+    `policies` are values for the default entry by name, or `INSTANCE.POLICY` for an application; `params` values of
+    the kernel's params. Mistakes of the spec are in the diagnostics.
+    """
+    shared = Shared(target, policies=dict(policies or {}))
+    binder = _Binder(spec, shared, dict(params or {}))
+    instance = binder.run()
+    found = tuple(sorted(shared.diagnostics, key=lambda d: (d.span, d.code, d.message)))
+    errors = [d for d in found if d.is_error]
+    refused = bool(errors) and (shared.refused or all(d.code == REFUSED for d in errors))
+    return Bound(
+        None if errors else instance, found, frozenset(shared.facts_read), refused, tuple(dict.fromkeys(binder.notes))
+    )
+
+
+class _Refused(Exception):
+    """The target or the point is refused; nothing more is said."""
+
+
+class _Binder:
+    def __init__(self, spec: Spec, shared: Shared, params: dict[str, PolicyValue]) -> None:
+        self.spec, self.shared, self.params = spec, shared, params
+        self.notes: list[Diagnostic] = []
+        self.args: tuple[Param, ...] = ()
+        self.param_values: dict[str, PolicyValue] = {}
+
+    def run(self) -> Instance | None:
+        spec = self.spec
+        settings = {k: v for k, v in self.shared.policies.items() if "." not in k}
+        try:
+            default = self.entry("default", spec.name.text, settings, {})
+        except _Refused:
+            return None
+        self.check_used(default is not None)
+        variants = self.variants(settings)
+        entries = [default]
+        if default is not None:
+            try:
+                entries.append(self.serial(default, settings))
+                entries += [self.entry(n, f"{spec.name.text}__{n}", v, at) for n, v, at in variants]
+            except _Refused:
+                return None
+        made = [e for e in entries if e is not None]
+        if len(made) != len(variants) + 2:
+            return None
+        target = self.shared.target
+        ctx = Context(spec, self.shared)
+        return Instance(
+            name=spec.name.text,
+            file=spec.source.name,
+            target=target.name,  # type: ignore[attr-defined]
+            subgroup_size=target.subgroup_size,  # type: ignore[attr-defined]
+            math=spec.math,
+            registers=self.registers(ctx, default),
+            params=tuple(self.param_values.items()),
+            args=self.args,
+            entries=tuple(made),
+            span=spec.span,
+        )
+
+    def registers(self, ctx: Context, default: Entry | None) -> int | None:
+        if self.spec.registers is None or default is None:
+            return None
+        self.head(ctx, dict(default.policies), {})
+        from specgen.binding.evaluate import integer
+
+        number = integer(ctx, self.spec.registers, "`registers` is static")
+        if number is not None and number < 1:
+            ctx.report("SG-POLICY", f"`registers` is at least 1, not {number}.", at=self.spec.registers.span)
+        return number
+
+    # --- entries -----------------------------------------------------------------------------------------------
+
+    def head(self, ctx: Context, values: Mapping[str, PolicyValue], at: Mapping[str, Span]) -> dict[str, PolicyValue]:
+        """Params, policies and defines; the policies' values."""
+        spec = self.spec
+        ctx.all_words = frozenset(w for k in (*spec.params, *spec.policies) for w in declare.choices_of(k))
+        self.param_values = declare.knobs(ctx, spec.params, "param", self.params, {})
+        for name in sorted(set(self.params) - {p.name.text for p in spec.params}):
+            self.unknown_setting(ctx, "SG-PARAM", "param", name, spec.params)
+        policies = declare.knobs(ctx, spec.policies, "policy", values, at)
+        declare.defines(ctx)
+        return policies
+
+    def entry(
+        self, name: str, symbol: str, values: Mapping[str, PolicyValue], at: Mapping[str, Span], *, serial: bool = False
+    ) -> Entry | None:
+        """Bind the whole spec for one set of policy values."""
+        spec = self.spec
+        ctx = Context(spec, self.shared, serial=serial)
+        policies = self.head(ctx, values, at)
+        if name == "default":
+            self.check_settings(ctx)
+        self.requires(ctx)
+        if self.shared.refused:
+            raise _Refused
+        self.args = declare.arguments(ctx)
+        for view in spec.views:
+            ctx.report("SG-UNSUPPORTED", "`views` are not supported yet.", at=view.span)
+            declare_name(ctx, Name(view.name.text, "memory", view.name.span, Unknown()))
+        launch = declare.launch(ctx)
+        if self.shared.refused:
+            raise _Refused
+        memories = declare.memories(ctx)
+        block(ctx, spec.body)
+        declare.check_memory_read(ctx, memories)
+        self.check_access(ctx)
+        collectives.solve(ctx)
+        self.notes += ctx.notes
+        if self.shared.refused:
+            raise _Refused
+        if launch is None or len(self.args) != len(spec.args):
+            return None
+        with ctx.at_place(spec.span):
+            ctx.emit("func.return", (), ())
+        return Entry(
+            name=name,
+            symbol=symbol,
+            policies=tuple(policies.items()),
+            workgroup_size=launch[0],
+            workgroups=launch[1],
+            body=Region(_arguments(self.args), _operations(ctx)),
+            carried=tuple(ctx.carried),
+        )
+
+    def serial(self, default: Entry, settings: Mapping[str, PolicyValue]) -> Entry | None:
+        """The spec without its schedule; policies that only stand as a depth or factor show as 1."""
+        made = self.entry("serial", f"{self.spec.name.text}__serial", settings, {}, serial=True)
+        if made is None:
+            return None
+        only = self.shared.loop_policies - self.shared.used_elsewhere
+        shown = tuple((k, 1 if k in only and isinstance(v, int) else v) for k, v in default.policies)
+        return Entry(
+            made.name, made.symbol, shown, made.workgroup_size, made.workgroups, made.body, made.carried
+        )  # fmt: skip
+
+    def variants(
+        self, settings: Mapping[str, PolicyValue]
+    ) -> list[tuple[str, dict[str, PolicyValue], dict[str, Span]]]:
+        """The variants with their values (over the settings) and where those stand."""
+        known: dict[str, Knob] = {p.name.text: p for p in self.spec.policies}
+        result = []
+        for variant in self.spec.variants:
+            ctx = Context(self.spec, self.shared)
+            declare.knobs(ctx, self.spec.params, "param", self.params, {})
+            if variant.name.text in ("serial", "default"):
+                ctx.report(
+                    "SG-POLICY",
+                    f"`{variant.name.text}` is reserved.",
+                    at=variant.name.span,
+                    hint="Choose another name.",
+                )
+                continue
+            values, at = dict(settings), {}
+            for name, expr in variant.values:
+                if name.text not in known:
+                    near = difflib.get_close_matches(name.text, known, n=1)
+                    hint = f"Nearest: `{near[0]}`." if near else None
+                    ctx.report("SG-POLICY", f"no policy `{name.text}` here.", at=name.span, hint=hint)
+                    continue
+                found = static(ctx, expr, "a variant's values are static", declare.choices_of(known[name.text]))
+                if isinstance(found, (Value, Word)):
+                    values[name.text] = declare.plain(found)
+                    at[name.text] = expr.span
+            result.append((variant.name.text, values, at))
+        return result
+
+    # --- checks ------------------------------------------------------------------------------------------------
+
+    def requires(self, ctx: Context) -> None:
+        """SG-REQUIRES for each condition that does not hold."""
+        for expr in self.spec.requires:
+            found = static(ctx, expr, "`requires` lists static conditions")
+            if isinstance(found, Unknown):
+                continue
+            if not isinstance(found, Value) or not isinstance(found.static, bool):
+                ctx.report("SG-TYPE", f"a condition is a bool, not `{expr.text}`.", at=expr.span)
+            elif not found.static:
+                name = self.shared.target.name  # type: ignore[attr-defined]
+                ctx.report(REFUSED, f"`{name}` is refused: `{expr.text}` does not hold.", at=expr.span)
+                if all(d.code == REFUSED for d in self.shared.diagnostics if d.is_error):
+                    raise _Refused
+
+    def check_settings(self, ctx: Context) -> None:
+        """Settings of a command line that name no policy."""
+        for name in sorted(k for k in self.shared.policies if "." not in k):
+            if name not in {p.name.text for p in self.spec.policies}:
+                self.unknown_setting(ctx, "SG-POLICY", "policy", name, self.spec.policies)
+
+    def unknown_setting(self, ctx: Context, code: str, what: str, name: str, known: tuple[Knob, ...]) -> None:
+        near = difflib.get_close_matches(name, [k.name.text for k in known], n=1)
+        hint = f"Nearest: `{near[0]}`." if near else None
+        ctx.report(code, f"`{self.spec.name.text}` has no {what} `{name}`.", at=self.spec.name.span, hint=hint)
+
+    def check_access(self, ctx: Context) -> None:
+        """SG-ACCESS for a buffer declared `write` that is never stored."""
+        from specgen.binding.values import Buffer
+
+        for arg in self.spec.args:
+            if not isinstance(arg, BufferArg) or arg.access == "read":
+                continue
+            found = ctx.scope.find(arg.name.text)
+            if found is not None and isinstance(found.value, Buffer) and "store" not in found.value.touched:
+                message = f"`{arg.name.text}` is never stored."
+                ctx.report("SG-ACCESS", message, at=arg.name.span, hint="Add `store:` or remove the argument.")
+
+    def check_used(self, complete: bool) -> None:
+        """Policies and defines that nothing reads (told when everything else could be read)."""
+        ctx = Context(self.spec, self.shared)
+        if any(d.is_error for d in self.shared.diagnostics) and not complete:
+            return
+        own = {name for spec, name in self.shared.used if spec == id(self.spec)}
+        for policy in self.spec.policies:
+            if policy.name.text not in own:
+                message = f"the policy `{policy.name.text}` is declared and never used."
+                ctx.report("SG-POLICY", message, at=policy.name.span, hint="Use it, or remove it.")
+        for define in self.spec.defines:
+            if define.name.text not in own:
+                message = f"`{define.name.text}` is defined and never used."
+                ctx.report("SG-NAME", message, at=define.name.span, hint="Use it, or remove it.")
+        for key in sorted(k for k in self.shared.policies if "." in k and k not in self.shared.settings_used):
+            instance, _, setting = key.rpartition(".")
+            message = f"no application `{instance}` with a policy `{setting}` in `{self.spec.name.text}`."
+            ctx.report("SG-POLICY", message, at=self.spec.name.span)
+
+
+def _arguments(args: tuple[Param, ...]) -> tuple[Operand, ...]:
+    return tuple(Operand(a.name, a.ir_type) for a in args)
+
+
+def _operations(ctx: Context) -> tuple[Op, ...]:
+    """The entry block: ids that are used, extents, memory, then the body."""
+    prologue, body = ctx.builder.prologue.ops, ctx.builder.blocks[-1].ops
+    ids = {n.value.name: n.text for n in ctx.scope.visible() if n.kind == "id" and isinstance(n.value, Value)}
+    kept = [op for op in prologue if op.results == () or ids.get(op.results[0].name, "") in ("", *ctx.scope.used)]
+    return (*kept, *body)
+
+
+def check_motif(spec: Spec) -> tuple[Diagnostic, ...]:
+    """Type-check a motif by itself, with a value of each kind for what its callers would give."""
+    from specgen import targets
+
+    target = targets.load("gfx1151")
+    shared = Shared(target)
+    ctx = Context(spec, shared)
+    ctx.sizes = (("lane", target.subgroup_size or 32),)
+    ctx.all_words = frozenset(w for k in (*spec.params, *spec.policies) for w in declare.choices_of(k))
+    given = {p.name.text: _sample(ctx, p) for p in spec.params if p.default is None}
+    declare.knobs(ctx, spec.params, "param", given, {})
+    declare.knobs(ctx, spec.policies, "policy", {}, {})
+    declare.defines(ctx)
+    declare.arguments(ctx)
+    for view in spec.views:
+        ctx.report("SG-UNSUPPORTED", "`views` are not supported yet.", at=view.span)
+    motifs.body(ctx)
+    for implementation in spec.implementations:
+        ctx.report("SG-UNSUPPORTED", "`implementations` are not supported yet.", at=implementation.span)
+    collectives.solve(ctx)
+    return tuple(sorted(shared.diagnostics, key=lambda d: (d.span, d.code, d.message)))
+
+
+def _sample(ctx: Context, entry: Knob) -> PolicyValue:
+    """A value that an inferred param may have: its first choice, the middle of its range, or 4."""
+    if entry.choices:
+        words = declare.choices_of(entry)
+        if words:
+            return words[0]
+        found = static(ctx, entry.choices[0], "choices are static")
+        return declare.plain(found) if isinstance(found, (Value, Word)) else 4
+    if entry.range is not None:
+        ends = [static(ctx, e, "a range is static") for e in (entry.range.lo, entry.range.hi)]
+        numbers = [e.static for e in ends if isinstance(e, Value) and isinstance(e.static, int)]
+        if len(numbers) == 2:
+            return min(max(4, numbers[0]), numbers[1])
+    return 4

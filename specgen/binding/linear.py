@@ -1,0 +1,140 @@
+"""Linear forms over integer values, and what is known of them at a place: intervals and facts `form >= 0`.
+
+An atom stands for an integer whose value is fixed while it is visible: an argument, an id, a loop counter, a loaded
+element. Facts of an atom that always hold are kept with it; facts of enclosing conditions are pushed and popped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+Terms = tuple[tuple[int, int | Fraction], ...]
+_DEPTH = 4
+"""Eliminations in a row; longer chains of conditions do not occur in kernels and would cost time."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """`constant + sum(coefficient * atom)`, terms ascending by atom, no zero coefficients."""
+
+    constant: int | Fraction
+    terms: Terms = ()
+
+    def __add__(self, other: Linear) -> Linear:
+        return combine(self, other, 1)
+
+    def __sub__(self, other: Linear) -> Linear:
+        return combine(self, other, -1)
+
+    def scaled(self, factor: int | Fraction) -> Linear:
+        if factor == 0:
+            return ZERO
+        return Linear(self.constant * factor, tuple((a, c * factor) for a, c in self.terms))
+
+    def plus(self, number: int) -> Linear:
+        return Linear(self.constant + number, self.terms)
+
+    @property
+    def number(self) -> int | None:
+        """The value of a form without atoms."""
+        return None if self.terms else int(self.constant)
+
+
+ZERO = Linear(0)
+
+
+def combine(a: Linear, b: Linear, factor: int | Fraction) -> Linear:
+    """`a + factor * b`."""
+    if not b.terms:
+        return Linear(a.constant + factor * b.constant, a.terms)
+    terms = dict(a.terms)
+    for atom, coefficient in b.terms:
+        total = terms.get(atom, 0) + factor * coefficient
+        if total:
+            terms[atom] = total
+        else:
+            terms.pop(atom, None)
+    return Linear(a.constant + factor * b.constant, tuple(sorted(terms.items())))
+
+
+@dataclass(frozen=True)
+class Atom:
+    """What is known of an atom by itself; `declared`: the ends of its interval are promised or reached."""
+
+    lo: int
+    hi: int
+    declared: bool
+
+
+class Facts:
+    """Atoms and the facts that hold at the current place."""
+
+    def __init__(self) -> None:
+        self.atoms: list[Atom] = []
+        self.by_atom: dict[int, list[Linear]] = {}
+        self.quotients: dict[tuple[Linear, int], Linear] = {}
+        self.unlearned = 0
+        """How many enclosing conditions say more than was understood."""
+
+    def atom(self, lo: int, hi: int, *, declared: bool = False) -> Linear:
+        """A form that is a new atom in `[lo, hi]`."""
+        self.atoms.append(Atom(lo, hi, declared))
+        return Linear(0, ((len(self.atoms) - 1, 1),))
+
+    def always(self, *forms: Linear) -> None:
+        """Record facts (`form >= 0`) that hold wherever their newest atom is visible."""
+        for form in forms:
+            if form.terms:
+                self.by_atom.setdefault(form.terms[-1][0], []).append(form)
+
+    def push(self, forms: Iterable[Linear]) -> list[Linear]:
+        """Record facts of a condition; hand the result to `pop`."""
+        held = [f for f in forms if f.terms]
+        for form in held:
+            for atom, _ in form.terms:
+                self.by_atom.setdefault(atom, []).append(form)
+        return held
+
+    def pop(self, held: list[Linear]) -> None:
+        """Forget the facts of one `push`."""
+        for form in held:
+            for atom, _ in form.terms:
+                known = self.by_atom[atom]
+                del known[next(i for i in reversed(range(len(known))) if known[i] is form)]
+
+    def interval(self, form: Linear) -> tuple[int, int]:
+        """Bounds of the form from the atoms' own intervals and the facts."""
+        return ceil(self.lower(form)), floor(-self.lower(form.scaled(-1)))
+
+    def nonnegative(self, form: Linear) -> bool:
+        """Whether `form >= 0` is proven here."""
+        return self._plain(form) >= 0 or self.lower(form) >= 0
+
+    def lower(self, form: Linear, depth: int = _DEPTH) -> int | Fraction:
+        """The best lower bound that was found."""
+        best = self._plain(form)
+        if depth == 0:
+            return best
+        for atom, coefficient in form.terms:
+            for fact in self.by_atom.get(atom, ()):
+                share = next(c for a, c in fact.terms if a == atom)
+                if (share > 0) == (coefficient > 0):
+                    ratio = Fraction(coefficient) / share
+                    rest = combine(form, fact, -(int(ratio) if ratio.denominator == 1 else ratio))
+                    if len(rest.terms) <= len(form.terms) + 1:
+                        best = max(best, self.lower(rest, depth - 1 if len(rest.terms) >= len(form.terms) else depth))
+        return best
+
+    def _plain(self, form: Linear) -> int | Fraction:
+        total = form.constant
+        for atom, coefficient in form.terms:
+            known = self.atoms[atom]
+            total += coefficient * (known.lo if coefficient > 0 else known.hi)
+        return total
+
+    def declared(self, form: Linear) -> bool:
+        """Whether every atom has declared ends and no enclosing condition says more than was understood."""
+        return not self.unlearned and all(self.atoms[a].declared for a, _ in form.terms)

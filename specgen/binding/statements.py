@@ -1,0 +1,373 @@
+"""Statements: blocks are walked with a map from names to values; regions carry exactly the variables they set."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from specgen.binding import convert, loops, memory, motifs
+from specgen.binding.context import UNKNOWN, Context
+from specgen.binding.evaluate import branch, condition, expression, if_op, value
+from specgen.binding.names import declare, lookup, names_only, spoken
+from specgen.binding.types import Type, Vector
+from specgen.binding.values import Name, Unknown, Value
+from specgen.diagnostics import Span
+from specgen.expressions import Expr
+from specgen.model import (
+    Apply,
+    Assume,
+    Atomic,
+    Barrier,
+    Binding,
+    For,
+    If,
+    Let,
+    Statement,
+    Store,
+    ViewStatement,
+    While,
+)
+
+
+def block(ctx: Context, statements: Sequence[Statement], *, scoped: bool = True) -> None:
+    """Bind the statements of a block; names and facts of it end with it (its names stay when not `scoped`)."""
+    if scoped:
+        ctx.scope.enter()
+    held = len(ctx.assumed)
+    for statement in statements:
+        HANDLERS[type(statement)](ctx, statement)
+    for facts in reversed(ctx.assumed[held:]):
+        ctx.facts.pop(facts)
+    del ctx.assumed[held:]
+    if scoped:
+        ctx.scope.leave()
+
+
+def set_names(statements: Iterable[Statement]) -> set[str]:
+    """Names that `set` gives a new value anywhere inside."""
+    found: set[str] = set()
+    for statement in statements:
+        match statement:
+            case Let(kind="set"):
+                found.update(e.name.text for e in statement.entries)
+            case For() | While():
+                found |= set_names(statement.body)
+            case If():
+                found |= set_names(statement.then) | set_names(statement.orelse)
+            case Barrier(overlap=tuple() as inner):
+                found |= set_names(inner)
+    return found
+
+
+def carried(ctx: Context, statements: Sequence[Statement]) -> list[Name]:
+    """The visible variables that the statements set, in order of declaration."""
+    return ctx.scope.variables(set_names(statements))
+
+
+# --- values --------------------------------------------------------------------------------------------------------
+
+
+def _outside(ctx: Context, expr: Expr | None) -> Value | None:
+    if expr is None:
+        return None
+    found = expression(ctx, expr)
+    if isinstance(found, Unknown):
+        return None
+    if found.size is not None:
+        ctx.report("SG-TYPE", "`outside` is a scalar.", at=expr.span)
+        return None
+    return found
+
+
+def _let(ctx: Context, statement: Let) -> None:
+    if statement.schedule is not None:
+        for key in ("early", "lanes", "fragments"):
+            if getattr(statement.schedule, key) is not None:
+                unsupported(ctx, statement.span, f"the schedule key `{key}`")
+    held, ctx.outside = ctx.outside, _outside(ctx, statement.outside)
+    if statement.kind == "set":
+        _set(ctx, statement)
+    else:
+        for entry in statement.entries:
+            _introduce(ctx, statement.kind, entry)
+    ctx.outside = held
+
+
+def _introduce(ctx: Context, kind: str, entry: Binding) -> None:
+    with ctx.within(entry.value):
+        found = value(ctx, entry.value.tree)
+        if kind == "var" and isinstance(found, Value):
+            found = convert.typed(ctx, entry.value.tree, found)
+        if isinstance(found, Value) and found.name:
+            found = dataclasses.replace(found, name=ctx.builder.rename(found.name, entry.name.text))
+    declare(ctx, Name(entry.name.text, kind, entry.name.span, found))
+
+
+def _set(ctx: Context, statement: Let) -> None:
+    results: list[tuple[str, Value]] = []
+    for entry in statement.entries:
+        variable = _variable(ctx, entry)
+        found = expression(ctx, entry.value)
+        if variable is None or isinstance(variable.value, Unknown):
+            continue
+        assert isinstance(variable.value, Value)
+        if isinstance(found, Value):
+            what = f"`{entry.name.text}` is `{variable.value.type}`"
+            found = assignable(ctx, entry.value, found, variable.value.type, what)
+        if isinstance(found, Value) and found.name:
+            found = dataclasses.replace(found, name=ctx.builder.rename(found.name, entry.name.text))
+        if isinstance(found, Value):
+            results.append((entry.name.text, found))
+    for text, new in results:
+        ctx.scope.assign(text, new)
+
+
+def _variable(ctx: Context, entry: Binding) -> Name | None:
+    text = entry.name.text
+    name = ctx.scope.find(text)
+    if name is None:
+        near = ctx.scope.nearest(text, ("var",))
+        hint = f"Nearest: `{near.text}` ({spoken(near)})." if near else None
+        ctx.report("SG-NAME", f"no variable `{text}` here.", at=entry.name.span, hint=hint)
+        return None
+    if name.kind != "var":
+        kind = spoken(name).rsplit(", line", 1)[0]
+        message = f"`{text}` is a `{kind}` (line {name.span.line}) and keeps its value."
+        hint = "Declare it with `var` to change it." if name.kind == "let" else None
+        ctx.report("SG-NAME", message, at=entry.name.span, hint=hint)
+        return None
+    return name
+
+
+def assignable(ctx: Context, expr: Expr, found: Value, type_: Type, what: str) -> Value | Unknown:
+    """`found` as a value of `type_`: literals take it, scalars spread; anything else is SG-TYPE with the call."""
+    with ctx.within(expr):
+        if found.type.is_untyped:
+            made = convert.literal(ctx, expr.tree, found, type_.element)
+            if isinstance(made, Unknown):
+                return made
+            found = made
+        if found.type.element != type_.element:
+            hint = f"Write `{type_.element}({expr.text})`."
+            if type_.element.kind == "bool":
+                hint = f"Write `{expr.text} != 0`."
+            return ctx.report("SG-TYPE", f"{what}; `{expr.text}` is `{found.type}`.", at=expr.tree, hint=hint)
+        if isinstance(type_, Vector) and found.size is None:
+            return convert.spread(ctx, found, type_.size)
+        if found.type != type_:
+            return ctx.report("SG-TYPE", f"{what}; `{expr.text}` is `{found.type}`.", at=expr.tree)
+        return found
+
+
+# --- memory --------------------------------------------------------------------------------------------------------
+
+
+def _store(ctx: Context, statement: Store) -> None:
+    for target, expr in statement.entries:
+        found = expression(ctx, expr)
+        with ctx.within(target):
+            place = memory.target(ctx, target, "`store` names")
+        if place is None or isinstance(found, Unknown):
+            continue
+        buffer = place[0]
+        what = f"`{buffer.name}` holds `{buffer.element}`"
+        type_: Type = buffer.element if found.size is None else Vector(buffer.element, found.size)
+        made = assignable(ctx, expr, found, type_, what)
+        if isinstance(made, Unknown):
+            continue
+        with ctx.within(target):
+            memory.store(ctx, place, made, target.tree, statement.skip_outside)
+
+
+def _atomic(ctx: Context, statement: Atomic) -> None:
+    found = expression(ctx, statement.value)
+    with ctx.within(statement.target):
+        place = memory.target(ctx, statement.target, "`atomic` names")
+    result: Value | Unknown = UNKNOWN
+    if place is not None and isinstance(found, Value):
+        buffer = place[0]
+        what = f"`{buffer.name}` holds `{buffer.element}`"
+        made = assignable(ctx, statement.value, found, buffer.element, what)
+        if isinstance(made, Value):
+            with ctx.within(statement.target):
+                result = memory.atomic(ctx, statement.target, statement.operation, made, place)
+    if statement.result is not None:
+        declare(ctx, Name(statement.result.text, "let", statement.result.span, result))
+
+
+def unsupported(ctx: Context, span: Span, what: str) -> None:
+    """The one diagnostic of a part of the language whose turn has not come."""
+    ctx.report("SG-UNSUPPORTED", f"{what} is not supported yet.", at=span)
+
+
+def _view(ctx: Context, statement: ViewStatement) -> None:
+    unsupported(ctx, statement.span, "`view`")
+    for entry in statement.entries:
+        declare(ctx, Name(entry.name.text, "let", entry.name.span, UNKNOWN))
+
+
+# --- control -------------------------------------------------------------------------------------------------------
+
+
+def _if(ctx: Context, statement: If) -> None:
+    if statement.split is not None:
+        unsupported(ctx, statement.split.span, "the schedule key `split`")
+    with ctx.within(statement.condition):
+        test = condition(ctx, statement.condition.tree, "the condition of `if`")
+        if isinstance(test, Value) and test.size is not None:
+            hint = "Write `any(...)` or `all(...)`, or choose element by element: `a if c else b`."
+            text = statement.condition.text
+            test = ctx.report("SG-TYPE", f"the condition of `if` is one bool; `{text}` has {test.size}.", hint=hint)
+    if isinstance(test, Value) and test.is_static:
+        chosen, other = (statement.then, statement.orelse) if test.static else (statement.orelse, statement.then)
+        block(ctx, chosen)
+        _names_of(ctx, other)
+        return
+    if isinstance(test, Unknown):
+        for part in (statement.then, statement.orelse):
+            held = {n.text: n.value for n in carried(ctx, part)}
+            block(ctx, part)
+            _restore(ctx, held)
+        return
+    _dynamic_if(ctx, statement, test)
+
+
+def _restore(ctx: Context, values: dict[str, Any]) -> None:
+    for text, old in values.items():
+        ctx.scope.assign(text, old)
+
+
+def _dynamic_if(ctx: Context, statement: If, test: Value) -> None:
+    variables = carried(ctx, (*statement.then, *statement.orelse))
+    before = {n.text: n.value for n in variables}
+    text = statement.condition.text
+    results: list[list[Value]] = []
+    blocks = []
+    for side, part in ((True, statement.then), (False, statement.orelse)):
+
+        def inside(part: tuple[Statement, ...] = part) -> list[Value]:
+            block(ctx, part)
+            found = [ctx.scope.find(n.text) for n in variables]
+            return [f.value for f in found if f is not None and isinstance(f.value, Value)]
+
+        made, after = branch(ctx, test, side, text, inside)
+        _restore(ctx, before)
+        blocks.append(made)
+        results.append(after)
+    changed = [i for i, n in enumerate(variables) if results[0][i] is not results[1][i]]
+    with ctx.at_place(statement.span):
+        pairs = [(results[0][i], results[1][i]) for i in changed]
+        hints = tuple(variables[i].text for i in changed)
+        merged = if_op(ctx, test, (blocks[0], blocks[1]), pairs, hints=hints)
+    for i, new in zip(changed, merged, strict=True):
+        ctx.scope.assign(variables[i].text, new)
+
+
+def _barrier(ctx: Context, statement: Barrier) -> None:
+    if statement.overlap is not None or statement.form is not None:
+        unsupported(ctx, statement.span, "a barrier with `overlap`")
+        return
+    with ctx.at_place(statement.span):
+        ctx.demand(0, "barrier")
+        extra = (("motif.scope", "global"),) if statement.scope == "global" else ()
+        ctx.emit("gpu.barrier", (), (), extra=extra)
+
+
+def _assume(ctx: Context, statement: Assume) -> None:
+    with ctx.within(statement.condition):
+        test = condition(ctx, statement.condition.tree, "an assumption")
+    if isinstance(test, Unknown):
+        return
+    if test.size is not None:
+        ctx.report("SG-TYPE", "an assumption is one bool.", at=statement.condition.span, hint="Write `all(...)`.")
+        return
+    if test.static is False:
+        ctx.report("SG-STATIC", f"`{statement.condition.text}` is never true.", at=statement.condition.span)
+    if test.is_static:
+        return
+    with ctx.at_place(statement.span):
+        ctx.emit("motif.assume", (ctx.operand(test),), ())
+    ctx.assumed.append(ctx.facts.push(test.when_true))
+
+
+# --- branches that are not chosen ------------------------------------------------------------------------------------
+
+
+def _names_of(ctx: Context, statements: Sequence[Statement]) -> None:
+    """Check the names of statements that a static condition drops."""
+    ctx.scope.enter()
+    for statement in statements:
+        for expr in _expressions(statement):
+            with ctx.within(expr):
+                names_only(ctx, expr.tree)
+        for name in _declared(statement):
+            declare(ctx, Name(name.text, "let", name.span, UNKNOWN))
+        match statement:
+            case For():
+                ctx.scope.enter()
+                declare(ctx, Name(statement.counter.text, "counter", statement.counter.span, UNKNOWN))
+                _names_of(ctx, statement.body)
+                ctx.scope.leave()
+            case While():
+                _names_of(ctx, statement.body)
+            case If():
+                _names_of(ctx, statement.then)
+                _names_of(ctx, statement.orelse)
+            case Store():
+                for target, _ in statement.entries:
+                    _mark_stored(ctx, target)
+    ctx.scope.leave()
+
+
+def _mark_stored(ctx: Context, target: Expr) -> None:
+    if isinstance(target.tree, ast.Subscript) and isinstance(target.tree.value, ast.Name):
+        with ctx.within(target):
+            lookup(ctx, target.tree.value)
+
+
+def _expressions(statement: Statement) -> list[Expr]:
+    match statement:
+        case Let() | ViewStatement():
+            return [e.value for e in statement.entries]
+        case Store():
+            return [part for entry in statement.entries for part in entry]
+        case Atomic():
+            return [statement.target, statement.value]
+        case For():
+            return [statement.bounds]
+        case While() | If() | Assume():
+            return [statement.condition]
+        case Apply():
+            return [b.value for b in statement.arguments]
+        case _:
+            return []
+
+
+def _declared(statement: Statement) -> list[Any]:
+    match statement:
+        case Let(kind="set"):
+            return []
+        case Let() | ViewStatement():
+            return [e.name for e in statement.entries]
+        case Atomic(result=result) if result is not None:
+            return [result]
+        case Apply():
+            return [statement.instance]
+        case _:
+            return []
+
+
+HANDLERS: dict[type, Callable[[Context, Any], None]] = {
+    Let: _let,
+    ViewStatement: _view,
+    Store: _store,
+    Atomic: _atomic,
+    For: loops.counted,
+    While: loops.conditional,
+    If: _if,
+    Apply: motifs.apply,
+    Barrier: _barrier,
+    Assume: _assume,
+}
