@@ -198,8 +198,8 @@ CODES: tuple[Code, ...] = (
         "a tile does not fit the matrix shape",
         "An extent of a tile is no multiple of what the target's matrix operation takes, or axes do not match.",
         "Padding in silence would change what is read and what it costs.",
-        "- let: {t: tile(A[0:+10, 0:+16])}",
-        "- let: {t: tile(A[0:+16, 0:+16])}",
+        "- let:\n    t: tile(A[0:+10, 0:+16])",
+        "- let:\n    t: tile(A[0:+16, 0:+16])",
     ),
     Code(
         "SG-CHECK",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from specgen.diagnostics.record import Code
 
 _LOOP = "- for: row\n  in: range({bounds})\n  schedule: {{{schedule}}}\n  do:\n{body}"
-_SUM = "  - set: {total: total + input[row, lane]}"
+_SUM = "  - set:\n      total: total + input[row, lane]"
 
 
 def _loop(schedule: str, body: str = _SUM, bounds: str = "64") -> str:
@@ -32,7 +32,7 @@ CODES: tuple[Code, ...] = (
         "`pipeline` must be a static integer.",
         "The queue of values in flight has one register for each of its entries.",
         _loop("pipeline: row_count"),
-        _loop("pipeline: depth   # a policy"),
+        _loop("pipeline: depth"),
         "Use a policy or a number.",
     ),
     Code(
@@ -67,8 +67,8 @@ CODES: tuple[Code, ...] = (
         "a result is tied to the storage of an operand",
         "The loop's result shares storage with a value that it consumes.",
         "Read-ahead keeps old values alive while new ones are made; shared storage would lose them.",
-        _loop(_PIPELINE + "   # on a loop over in-place storage"),
-        _loop(_PIPELINE),
+        _loop(_PIPELINE, _SUM + "   # in IR: the result shares storage with an operand"),
+        _loop("pipeline: 1"),
         _SERIAL,
     ),
     Code(
@@ -85,7 +85,7 @@ CODES: tuple[Code, ...] = (
         "what is loaded is never used",
         "A load of a pipelined loop feeds nothing that the loop carries, stores or decides.",
         "It would be queued for nobody.",
-        _loop(_PIPELINE, "  - let: {x: input[row, lane]}"),
+        _loop(_PIPELINE, "  - let:\n      x: input[row, lane]"),
         _loop(_PIPELINE),
         "Use the value or remove the load.",
     ),
@@ -121,8 +121,8 @@ CODES: tuple[Code, ...] = (
         "a collective needs exact bounds",
         "A pipelined loop with a subgroup or workgroup operation has a bound that is not exact.",
         "Work-items could split over the copies of the operation.",
-        _loop(_PIPELINE, "  - set: {total: total + subgroup.sum(input[row, lane])}", "row_count"),
-        _loop(_PIPELINE, "  - set: {total: total + subgroup.sum(input[row, lane])}", "64"),
+        _loop(_PIPELINE, "  - set:\n      total: total + subgroup.sum(input[row, lane])", "row_count"),
+        _loop(_PIPELINE, "  - set:\n      total: total + subgroup.sum(input[row, lane])", "64"),
         "Make both bounds exact, or set `pipeline: 1`.",
     ),
     Code(
@@ -130,8 +130,8 @@ CODES: tuple[Code, ...] = (
         "a read depends on carried state",
         "The address, guard, inner bound or captured value of a read depends on a variable that the loop carries.",
         "The read runs before the iteration that would compute that variable.",
-        _loop(_PIPELINE, "  - set: {at: next[at]}"),
-        _loop("pipeline: 1", "  - set: {at: next[at]}"),
+        _loop(_PIPELINE, "  - set:\n      at: next[at]"),
+        _loop("pipeline: 1", "  - set:\n      at: next[at]"),
         "Set `pipeline: 1`, or compute the address from the counter.",
     ),
     Code(
@@ -139,8 +139,8 @@ CODES: tuple[Code, ...] = (
         "a read depends on a collective or on workgroup memory",
         "The address or guard of a read comes from a subgroup or workgroup operation or from workgroup memory.",
         "Collectives stay in order in the consumer; their results cannot drive a read that runs ahead.",
-        _loop(_PIPELINE, "  - let: {k: subgroup.max(ids[row])}\n  - set: {total: total + input[k, lane]}"),
-        _loop(_PIPELINE, "  - let: {k: ids[row]}\n  - set: {total: total + input[k, lane]}"),
+        _loop(_PIPELINE, "  - let:\n      k: subgroup.max(ids[row])\n  - set:\n      total: total + input[k, lane]"),
+        _loop(_PIPELINE, "  - let:\n      k: ids[row]\n  - set:\n      total: total + input[k, lane]"),
         _SERIAL,
     ),
     Code(
@@ -149,9 +149,12 @@ CODES: tuple[Code, ...] = (
         "One nested statement holds both a read and a collective that feeds it.",
         "The read would have to run before the collective that it needs.",
         _loop(
-            _PIPELINE, "  - if: row < n\n    then:\n    - set: {total: total + input[index(subgroup.max(at)), lane]}"
+            _PIPELINE,
+            "  - if: row < n\n    then:\n    - set:\n        total: total + input[index(subgroup.max(at)), lane]",
         ),
-        _loop(_PIPELINE, "  - if: row < n\n    then:\n    - set: {total: total + subgroup.sum(input[row, lane])}"),
+        _loop(
+            _PIPELINE, "  - if: row < n\n    then:\n    - set:\n        total: total + subgroup.sum(input[row, lane])"
+        ),
         _SERIAL,
     ),
     Code(
@@ -177,8 +180,8 @@ CODES: tuple[Code, ...] = (
         "a queued value changes its size",
         "A value that crosses from the reads to their use has an extent that depends on the counter.",
         "The entries of the queue all have one type.",
-        _loop(_PIPELINE + "   # over regions whose extent is the counter"),
-        _loop(_PIPELINE),
+        _loop(_PIPELINE, _SUM + "   # in IR: a queued value of extent row"),
+        _loop("pipeline: 1"),
         _SERIAL,
     ),
     Code(
@@ -196,11 +199,13 @@ CODES: tuple[Code, ...] = (
         "A pipelined loop has an inner loop that reads a buffer and stores to workgroup memory, and is not "
         "unrolled in full in linear order.",
         "It stays one unit, which cannot be cut into a reading and a storing part.",
-        _loop(_PIPELINE, '  - for: part\n    in: range(4)\n    do:\n    - store: {"tile[part]": input[row, part]}'),
+        _loop(
+            _PIPELINE, '  - for: part\n    in: range(4)\n    do:\n    - store:\n        "tile[part]": input[row, part]'
+        ),
         _loop(
             _PIPELINE,
             "  - for: part\n    in: range(4)\n    schedule: {unroll: full}\n    do:\n"
-            '    - store: {"tile[part]": input[row, part]}',
+            '    - store:\n        "tile[part]": input[row, part]',
         ),
         "Give the inner loop `schedule: {unroll: full}`.",
     ),

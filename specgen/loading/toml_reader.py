@@ -31,9 +31,11 @@ _PROBLEMS = (
     ("Unclosed array", "a `[` is not closed before this.", "Add the `]` or the comma."),
     ("Unclosed inline table", "a `{` is not closed before this.", "Add the `}` or the comma; it ends on its own line."),
     ("Unterminated string", "a quoted text is not closed.", "Close the quote."),
+    ('Expected "\'"', "a quote is not closed on its line.", "Close it, or use three quotes."),
+    ("Illegal character '\\n'", "a quote is not closed on its line.", "Close it, or use three quotes."),
+    ("Illegal character", "a text or comment cannot hold this.", "Remove it."),
     ("Expected", "something is missing here.", "Check brackets and quotes up to here."),
     ("Unescaped '\\'", "no such escape in double quotes.", "Use single quotes, or `\\\\`."),
-    ("Illegal character", "a text in quotes cannot hold this.", "Close the quote on its line, or use three quotes."),
     ("Cannot", "this was already declared in another way.", "Declare each table and key once."),
     ("Duplicate", "this key was already written.", "Keep one of them."),
 )
