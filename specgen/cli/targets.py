@@ -23,7 +23,7 @@ def command(form: str, quiet: bool, verbose: bool) -> None:
     for t in loaded:
         features = [n for n in ("matrix", "transpose_read", "split_barrier", "async_copy") if getattr(t, n)]
         click.echo(
-            f"{t.name:<16} {t.kind:<7} {t.subgroup_size or 'open':>8} {t.workgroup_memory:>7} {t.max_registers:>9}"
+            f"{t.name:<16} {t.kind:<7} {t.subgroup_size or 'open':>8} {t.workgroup_memory:>7} {t.max_registers or 'open':>9}"
             f"  {' '.join(features) or '-'}"
         )
     if verbose:
