@@ -33,7 +33,7 @@ def test_warnings_name_each_fault() -> None:
         "low_physical_dispatch_sample_count",
         "sub_microsecond_logical_operation",
     )
-    assert warnings([1e-3] * 5 + [1.2e-3] * 5, 8, 200) == ("unstable_p90_to_p50",)
+    assert warnings([1e-3] * 5 + [1.3e-3] * 5, 8, 200) == ("unstable_p90_to_p50",)
     assert warnings([1e-3] * 10, 8, 200) == ()
 
 
