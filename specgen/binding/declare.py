@@ -578,7 +578,7 @@ def _count(ctx: Context, axis: Axis, dim: int) -> str | None:
             )
         declare(ctx, Name(axis.name.text, "id", axis.name.span, UNKNOWN))
         return None
-    limit = getattr(ctx.shared.target, "max_workgroups", None) or (1 << 31) - 1
+    limit = ctx.shared.target.max_workgroups[dim]
     lo, hi = ctx.facts.interval(made.lin)
     if hi < 1 and made.is_static:
         ctx.report("SG-LAUNCH", f"the count of `{axis.name.text}` is at least 1, not {hi}.", at=axis.extent.span)
