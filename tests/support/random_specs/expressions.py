@@ -333,7 +333,9 @@ class Expressions:
         form = self.random.choice(["sum", "max", "min", "dot", "[]"])
         if form == "[]":
             k = self.random.randrange(size)
-            return E(f"({a.text})[{k}]", lambda env: a.value(env)[k], a.uses | {"vector []"})
+            if a.text.isidentifier() or a.text.startswith("full("):
+                return E(f"{a.text}[{k}]", lambda env: a.value(env)[k], a.uses | {"vector []"})
+            return E(f"max({a.text})", lambda env: _fold(v.upper, a.value(env)), a.uses | {"vector max"})
         if form == "dot":
             b = self.vector(size, depth - 1)
 
