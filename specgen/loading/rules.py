@@ -10,7 +10,7 @@ from specgen.loading.case_rules import check_cases
 from specgen.loading.literals import PICK, choice_problem, number
 from specgen.loading.scopes import check_scopes
 from specgen.loading.sections import TAKEN_VARIANTS
-from specgen.loading.walk import applications, called_names, expressions, names_in, root_of, statements
+from specgen.loading.walk import applications, called_in, expressions, names_in, root_of, statements
 from specgen.model import Atomic, BufferArg, Range, ScalarArg, Spec, Store
 from specgen.schema.messages import nearest
 
@@ -93,7 +93,9 @@ def _variants(spec: Spec) -> list[Diagnostic]:
 
 def _unused(spec: Spec) -> list[Diagnostic]:
     """Defines and policies that no expression names, memory that is never read, motifs that are never applied."""
-    used = {node.id for expr in expressions(spec) for node in names_in(expr.tree)} | set(called_names(spec))
+    trees = [expr.tree for expr in expressions(spec)]
+    names = [name for tree in trees for name in names_in(tree)]
+    used = {name.id for name in names} | {name for tree in trees for name in called_in(tree)}
     findings = []
     for define in spec.defines:
         if define.name.text not in used:
@@ -104,7 +106,7 @@ def _unused(spec: Spec) -> list[Diagnostic]:
             message = f"the policy `{policy.name.text}` is declared and never used."
             findings.append(diagnostic("SG-POLICY", policy.name.span, message, hint="Use it or remove it."))
     written = {id(tree) for target in _targets(spec) if (tree := root_of(target.tree)) is not None}
-    read = {n.id for expr in expressions(spec) for n in names_in(expr.tree) if id(n) not in written}
+    read = {name.id for name in names if id(name) not in written}
     for memory in spec.memory:
         if memory.name.text not in read:
             message = f"the memory `{memory.name.text}` is never read."

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from specgen.diagnostics import Span
 from specgen.expressions import Expr
 from specgen.model import (
     Apply,
@@ -17,6 +18,7 @@ from specgen.model import (
     For,
     If,
     Let,
+    Name,
     Spec,
     Statement,
     Store,
@@ -82,13 +84,13 @@ def _subscripts(target: Expr) -> Iterator[tuple[Expr, ast.AST]]:
 
 def names_in(tree: ast.AST) -> Iterator[ast.Name]:
     """The value names of an expression: not the functions that it calls, not the keywords of calls."""
-    if isinstance(tree, ast.Name):
-        yield tree
-        return
-    for child in ast.iter_child_nodes(tree):
-        if isinstance(tree, ast.Call) and child is tree.func and isinstance(child, ast.Name):
-            continue
-        yield from names_in(child)
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called)
+
+
+def called_in(tree: ast.AST) -> Iterator[str]:
+    """The names that are called: functions, and params or defines that stand for types."""
+    return (n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
 
 
 def root_of(tree: ast.AST) -> ast.Name | None:
@@ -99,28 +101,24 @@ def root_of(tree: ast.AST) -> ast.Name | None:
 
 
 @functools.cache
-def _fields(kind: type) -> tuple[str, ...]:
+def _fields(kind: Any) -> tuple[str, ...]:
+    """The fields of a record class that may hold expressions; none for what is no record."""
+    if not dataclasses.is_dataclass(kind) or kind in (Name, Span):
+        return ()
     return tuple(f.name for f in dataclasses.fields(kind) if f.name not in ("used", "use_spans", "source", "span"))
 
 
 def expressions(part: Any) -> Iterator[Expr]:
-    """Every expression in a record of the model, however deep."""
-    if isinstance(part, Expr):
-        yield part
-    elif isinstance(part, tuple):
-        for item in part:
-            yield from expressions(item)
-    elif dataclasses.is_dataclass(part) and not isinstance(part, type):
-        for name in _fields(type(part)):
-            yield from expressions(getattr(part, name))
-
-
-def called_names(spec: Spec) -> Iterator[str]:
-    """The names that are called: functions, and params that stand for types."""
-    for expr in expressions(spec):
-        for node in ast.walk(expr.tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                yield node.func.id
+    """Every expression in a record of the model, however deep, in the order of its fields."""
+    stack = [part]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Expr):
+            yield part
+        elif isinstance(part, tuple):
+            stack.extend(reversed(part))
+        else:
+            stack.extend(getattr(part, name) for name in reversed(_fields(type(part))))
 
 
 def applications(spec: Spec) -> Iterator[Apply]:
