@@ -31,7 +31,7 @@ class Knowledge:
         """What is known of the loop's counter."""
         argument = loop.body.block.args[0]
         found = self.facts.range(argument)
-        known = not (math.isinf(found.low) or math.isinf(found.high) or found.high >= INDEX_MAX)
+        known = found.low > -INDEX_MAX - 1 and found.high < INDEX_MAX - 1
         return Counter(argument.name_hint, (int(found.low), int(found.high)) if known else None)
 
     def trips(self, loop: scf.ForOp) -> tuple[int, int | None]:

@@ -67,7 +67,7 @@ def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool) -> Scheduled:
             break
         module.verify()
         if dump is not None:
-            dump(step.name, module)
+            dump(step.name, _shown(module))
     refused = has_errors(log.diagnostics)
     if not refused:
         _check_consumed(module, log)
@@ -82,9 +82,17 @@ def _unique(rows: list[UnrollRow]) -> tuple[UnrollRow, ...]:
     return tuple(sorted(dict.fromkeys(rows), key=lambda row: (row.function, row.ordinal)))
 
 
+def _shown(module: ModuleOp) -> ModuleOp:
+    """A clone without what passes note for each other."""
+    clone = module.clone()
+    for function in policy.kernels(clone):
+        policy.forget(function)
+    return clone
+
+
 def _check_consumed(module: ModuleOp, log: Log) -> None:
     for function in policy.kernels(module):
         for loop in policy.loops(function.body.block):
             left = [key for key in (*policy.PIPELINE_KEYS, *policy.UNROLL_KEYS) if key in loop.attributes]
             assert not left, f"{policy.name_of(loop)}: {left} left behind by the scheduler"
-            policy.take_off(loop, *policy.INTERNAL_KEYS)
+        policy.forget(function)

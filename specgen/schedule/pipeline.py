@@ -66,7 +66,7 @@ def rewrite(shape: Shape) -> scf.ForOp | None:
     if shape.long is None:
         results, steady = _guarded(shape, emit)
     elif shape.long:
-        results, steady = _pipelined(shape, emit, emit.offset(loop.lb, shape.lead))
+        results, steady = _pipelined(shape, emit, emit.offset(loop.lb, shape.lead, "begin"))
     else:
         results = _serial(shape, emit, alone=True)
     replace(loop, results)

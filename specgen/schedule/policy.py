@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block
 
 from specgen.ir import locations
@@ -19,6 +19,8 @@ ORDINAL = "motif.ordinal"
 FORM = "motif.form"
 """Which part of a scheduled loop an `scf.for` is: `steady`, `serial` (too short to pipeline) or `remainder`."""
 
+TOUCHED = "motif.touched"
+"""On a function that has a loop with a policy, while passes run: others stay as they are, to the letter."""
 HEIGHT = "motif.height"
 """On a load while `lead` is applied: how many loads follow it in the longest chain of addresses and guards."""
 
@@ -64,9 +66,18 @@ def loops(block: Block) -> list[scf.ForOp]:
 
 
 def number(function: func.FuncOp) -> None:
-    """Give each loop its ordinal."""
+    """Give each loop its ordinal, and mark a function that has a policy."""
     for ordinal, loop in enumerate(loops(function.body.block)):
         loop.attributes[ORDINAL] = IntegerAttr(ordinal, 64)
+        if any(key in loop.attributes for key in (*PIPELINE_KEYS, *UNROLL_KEYS)):
+            function.attributes[TOUCHED] = UnitAttr()
+
+
+def forget(function: func.FuncOp) -> None:
+    """Take off the notes of passes."""
+    function.attributes.pop(TOUCHED, None)
+    for loop in loops(function.body.block):
+        take_off(loop, *INTERNAL_KEYS)
 
 
 def name_of(loop: scf.ForOp) -> LoopName:

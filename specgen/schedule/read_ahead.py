@@ -57,11 +57,15 @@ def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
     if lead and not links.links:
         raise Rejected([broken("L2", loop, "no read of the loop needs the value of another read")])
     distance = depth - 1 if lead is None else lead
-    log.rows.append(_row(loop, "pipelined", depth, plan, distance if links.links else 0))
-    log.stages.extend(_stages(plan, depth, links, distance))
+    shape = legality.shape(plan, depth, knowledge)
+    if shape.long is False:
+        log.rows.append(_row(loop, "serial", depth, None, reason=f"never runs {depth} iterations"))
+    else:
+        log.rows.append(_row(loop, "pipelined", depth, plan, distance if links.links else 0))
+        log.stages.extend(_stages(plan, depth, links, distance))
     if distance:
         links.tag()
-    steady = pipeline.rewrite(legality.shape(plan, depth, knowledge))
+    steady = pipeline.rewrite(shape)
     for height in range(1, links.links + 1) if distance else ():
         if steady is not None:
             steady = _further(function, steady, height, distance)
@@ -74,7 +78,9 @@ def _further(function: func.FuncOp, loop: scf.ForOp, height: int, distance: int)
     return pipeline.rewrite(legality.shape(plan, distance + 1, Knowledge(function)))
 
 
-def _row(loop: scf.ForOp, outcome: str, depth: int, plan: Plan | None, lead: int = 0) -> PipelineRow:
+def _row(
+    loop: scf.ForOp, outcome: str, depth: int, plan: Plan | None, lead: int = 0, reason: str | None = None
+) -> PipelineRow:
     name = policy.name_of(loop)
     return PipelineRow(
         function=name.function,
@@ -83,10 +89,11 @@ def _row(loop: scf.ForOp, outcome: str, depth: int, plan: Plan | None, lead: int
         location=name.location,
         outcome=outcome,
         depth=depth,
-        queue_records=depth - 1,
+        queue_records=0 if plan is None else depth - 1,
         values_per_record=0 if plan is None else len(plan.record),
         read_count=legality.read_count(loop) if plan is None else len(plan.reads),
         lead=lead or None,
+        reason=reason,
     )
 
 

@@ -19,6 +19,7 @@ class PipelineRow(_Row):
     `ordinal` counts the loops of the source function, inner ones before the loop around them. `queue_records` is
     the number of iterations in the queue, `values_per_record` what each of them holds, `read_count` the static
     loads that run ahead, those in nested regions and in both branches of a conditional included.
+    `outcome` is `pipelined`, or `serial` for depth 1 and for a loop that is never long enough (`reason` says so).
     """
 
     function: str
@@ -31,6 +32,7 @@ class PipelineRow(_Row):
     values_per_record: int
     read_count: int
     lead: int | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
