@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -100,12 +99,18 @@ def root_of(tree: ast.AST) -> ast.Name | None:
     return tree if isinstance(tree, ast.Name) else None
 
 
-@functools.cache
-def _fields(kind: Any) -> tuple[str, ...]:
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(kind: type) -> tuple[str, ...]:
     """The fields of a record class that may hold expressions; none for what is no record."""
-    if not dataclasses.is_dataclass(kind) or kind in (Name, Span):
-        return ()
-    return tuple(f.name for f in dataclasses.fields(kind) if f.name not in ("used", "use_spans", "source", "span"))
+    known = _FIELDS.get(kind)
+    if known is None:
+        record = dataclasses.is_dataclass(kind) and kind not in (Name, Span)
+        skipped = ("used", "use_spans", "source", "span")
+        known = tuple(f.name for f in dataclasses.fields(kind) if f.name not in skipped) if record else ()
+        _FIELDS[kind] = known
+    return known
 
 
 def expressions(part: Any) -> Iterator[Expr]:

@@ -181,6 +181,17 @@ def test_ten_megabytes_are_refused_quickly(tmp_path: Path) -> None:
     assert time.perf_counter() - begin < 2
 
 
+@pytest.mark.parametrize("end", ["yaml", "toml"])
+def test_both_forms_take_a_byte_order_mark_and_crlf(tmp_path: Path, end: str) -> None:
+    data = (DATA / "sum_rows.spec.yaml") if end == "yaml" else (DATA / "toml" / "sum_rows.spec.toml")
+    path = tmp_path / data.name
+    path.write_bytes(b"\xef\xbb\xbf" + data.read_bytes().replace(b"\n", b"\r\n"))
+    loaded = load_spec(path)
+    assert loaded.diagnostics == ()
+    assert loaded.spec is not None
+    assert loaded.sha256 != load_spec(data).sha256
+
+
 def test_a_kernel_without_checks_is_a_warning(tmp_path: Path) -> None:
     loaded = load_spec(write(tmp_path, "bare", KERNEL.split("checks:")[0]))
     assert loaded.spec is not None
