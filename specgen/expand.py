@@ -27,7 +27,7 @@ _TYPE = re.compile(
 
 _ELEMENTWISE = (
     "addi subi muli floordivsi ceildivsi ceildivui divui remui remsi minsi maxsi minui maxui addf subf mulf divf negf "
-    "select andi ori xori shli shrui shrsi minnumf maxnumf"
+    "andi ori xori shli shrui shrsi minnumf maxnumf"
 ).split()
 _MATH = (
     "absf absi ceil floor trunc roundeven fma sqrt rsqrt exp exp2 log log2 sin cos tanh erf ctpop ctlz cttz"
@@ -38,6 +38,7 @@ FORMS: dict[str, str] = {
     **{f"math.{n}": "elementwise" for n in _MATH},
     **{f"arith.{n}": "cast" for n in _CASTS},
     "arith.constant": "constant",
+    "arith.select": "select",
     "arith.cmpi": "compare",
     "arith.cmpf": "compare",
     "vector.broadcast": "cast",

@@ -47,6 +47,8 @@ class Builder:
         """The start of the entry block: ids, extents, memory."""
         self.blocks: list[Block] = [self.prologue, Block()]
         self.names: dict[str, int] = {}
+        self.named: set[str] = set()
+        """Values that carry an author's name: a second name for one of them must not take the first away."""
 
     @contextmanager
     def at_entry(self) -> Iterator[None]:
@@ -60,9 +62,16 @@ class Builder:
     def rename(self, name: str, hint: str) -> str:
         """Call the value `name` by `hint` when the operation just emitted made it; returns its name from now on."""
         ops = self.blocks[-1].ops
-        if not ops or len(ops[-1].results) != 1 or ops[-1].results[0].name != name or ops[-1].name == "arith.constant":
+        if (
+            name in self.named
+            or not ops
+            or len(ops[-1].results) != 1
+            or ops[-1].results[0].name != name
+            or ops[-1].name == "arith.constant"
+        ):
             return name
         new = self.fresh(hint)
+        self.named.add(new)
         ops[-1] = dataclasses.replace(ops[-1], results=(Operand(new, ops[-1].results[0].type),))
         return new
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from specgen.binding.builder import Attributes, Builder
 from specgen.binding.instance import Operand, PolicyValue, Region
@@ -14,8 +15,12 @@ from specgen.binding.scope import Scope
 from specgen.binding.types import Scalar, Type, Vector
 from specgen.binding.values import UNIFORM, Level, Unknown, Value
 from specgen.diagnostics import Diagnostic, Note, Span
+from specgen.diagnostics.catalogue import diagnostic
 from specgen.expressions import Expr
 from specgen.model import Spec
+
+if TYPE_CHECKING:
+    from specgen.targets import Target
 
 UNKNOWN = Unknown()
 
@@ -43,7 +48,7 @@ class Demand:
 class Shared:
     """What all parts of one `bind` call write to."""
 
-    target: object
+    target: Target
     diagnostics: dict[Diagnostic, None] = field(default_factory=dict)
     facts_read: set[str] = field(default_factory=set)
     used: set[tuple[int, str]] = field(default_factory=set)
@@ -121,7 +126,7 @@ class Context:
         """Record a finding (once) and give the value that silences its followers."""
         span = at if isinstance(at, Span) else self.expr.span_of(at) if at is not None else self.span
         self.shared.diagnostics.setdefault(
-            Diagnostic(code, span, message, severity, found=found, allowed=allowed, hint=hint, notes=notes)
+            diagnostic(code, span, message, severity=severity, found=found, allowed=allowed, hint=hint, notes=notes)
         )
         return UNKNOWN
 

@@ -145,18 +145,9 @@ def from_elements(ctx: Context, type_: Vector, elements: list[Value]) -> Value:
 
 def select(ctx: Context, condition: Value, a: Value, b: Value) -> Value:
     """`a` where the condition holds, else `b`; both of one type, chosen element by element for a vector condition."""
-
-    def scalar(c: Value, x: Value, y: Value) -> Value:
-        lin, interval = None, None
-        if x.type.element.is_integer:
-            bounds = _hull(ctx, x, y)
-            lin = ctx.facts.atom(*bounds) if isinstance(x.type, Scalar) else None
-            interval = bounds
-        return ctx.op("arith.select", x.type, c, x, y, lin=lin, interval=interval)
-
-    if condition.size is None:
-        return scalar(condition, a, b)
-    return per_element(ctx, a.type, scalar, condition, a, b)
+    interval = _hull(ctx, a, b) if a.type.element.is_integer else None
+    lin = ctx.facts.atom(*interval) if interval is not None and isinstance(a.type, Scalar) else None
+    return ctx.op("arith.select", a.type, condition, a, b, lin=lin, interval=interval)
 
 
 def _hull(ctx: Context, a: Value, b: Value) -> tuple[int, int]:
@@ -184,8 +175,6 @@ def cast(ctx: Context, node: ast.AST | None, value: Value, to: Scalar, *, to_zer
         return ctx.report("SG-TYPE", f"`{text}` is no condition.", at=node, hint=f"Write `{text} != 0`.")
     if value.static is not None:
         return _static_cast(value, to, to_zero)
-    if isinstance(value.type, Vector) and INDEX in (source, to):
-        return per_element(ctx, Vector(to, value.type.size), lambda x: _dynamic_cast(ctx, x, to, to_zero), value)
     return _dynamic_cast(ctx, value, to, to_zero)
 
 
@@ -221,7 +210,9 @@ def _from_float(ctx: Context, value: Value, to: Scalar, to_zero: bool) -> Value:
         target = I64 if to is INDEX else to
         attributes = (("signed", True),) if target.kind == "signed" else ()
         made = ctx.op("motif.fptoi", same_shape(value.type, target), value, attributes=attributes)
-        return ctx.op("arith.index_cast", INDEX, made, lin=made.lin) if to is INDEX else made
+        if to is not INDEX:
+            return made
+        return ctx.op("arith.index_cast", same_shape(value.type, INDEX), made, lin=made.lin)
     if source.bits == to.bits:
         value, source = ctx.op("arith.extf", same_shape(value.type, F32), value), F32
     if source.bits < to.bits:

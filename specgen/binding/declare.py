@@ -438,8 +438,8 @@ def memories(ctx: Context) -> dict[str, Buffer]:
         made[entry.name.text] = buffer
         if entry.space == "workgroup":
             total += buffer.element.size * prod(e.static or 0 for e in buffer.extents)
-            limit = getattr(ctx.shared.target, "workgroup_memory", None)
-            if limit is not None and total > limit:
+            limit = ctx.shared.target.workgroup_memory
+            if total > limit:
                 message = f"workgroup memory up to here takes {total} bytes; the target has {limit}."
                 ctx.report("SG-MEM", message, at=entry.span, hint="Make it smaller, or use a narrower type.")
     return made
@@ -534,9 +534,9 @@ def _size(ctx: Context, axis: Axis) -> int | None:
 
 
 def _check_size(ctx: Context, sizes: list[int], span: Span) -> None:
-    total, limit = prod(sizes), getattr(ctx.shared.target, "max_workgroup_size", 1024) or 1024
+    total, limit = prod(sizes), ctx.shared.target.max_workgroup_size
     if total > limit:
-        name = getattr(ctx.shared.target, "name", "the target")
+        name = ctx.shared.target.name
         ctx.report("SG-LAUNCH", f"a workgroup of {total} work-items is over the limit of `{name}` ({limit}).", at=span)
 
 
@@ -544,7 +544,7 @@ def _item_level(ctx: Context, dim: int, sizes: list[int]) -> Level:
     """The first size moves fastest: when whole subgroups fill it, the others are the same in a subgroup."""
     if sizes[dim] == 1:
         return UNIFORM
-    size = getattr(ctx.shared.target, "subgroup_size", None)
+    size = ctx.shared.target.subgroup_size
     inner = prod(sizes[:dim])
     return SUBGROUP if dim > 0 and size is not None and inner % size == 0 else VARYING
 

@@ -102,8 +102,8 @@ class _Binder:
         return Instance(
             name=spec.name.text,
             file=spec.source.name,
-            target=target.name,  # type: ignore[attr-defined]
-            subgroup_size=target.subgroup_size,  # type: ignore[attr-defined]
+            target=target.name,
+            subgroup_size=target.subgroup_size,
             math=spec.math,
             registers=self.registers(ctx, default),
             params=tuple(self.param_values.items()),
@@ -230,7 +230,7 @@ class _Binder:
             if not isinstance(found, Value) or not isinstance(found.static, bool):
                 ctx.report("SG-TYPE", f"a condition is a bool, not `{expr.text}`.", at=expr.span)
             elif not found.static:
-                name = self.shared.target.name  # type: ignore[attr-defined]
+                name = self.shared.target.name
                 ctx.report(REFUSED, f"`{name}` is refused: `{expr.text}` does not hold.", at=expr.span)
                 if all(d.code == REFUSED for d in self.shared.diagnostics if d.is_error):
                     raise _Refused

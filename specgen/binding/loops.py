@@ -20,6 +20,7 @@ from specgen.model import For, LoopSchedule, Statement, While
 ORDERS = ("linear", "interleaved", "recurrence")
 TAILS = ("guard", "cut")
 MAX_DEPTH = 65535
+MAX_FACTOR = 65535
 
 
 def counted(ctx: Context, statement: For) -> None:
@@ -224,11 +225,11 @@ def _schedule(ctx: Context, statement: For) -> tuple[tuple[str, Attribute], ...]
         if depth is not None:
             result.append(("motif.pipeline", 1 if ctx.serial else depth))
     if keys.lead is not None:
-        lead = _number(ctx, keys.lead, "a lead", 0, MAX_DEPTH, "P2", ("auto",))
+        lead = _number(ctx, keys.lead, "a lead", 0, MAX_DEPTH, "", ("auto",))
         if lead is not None and not ctx.serial:
             result.append(("motif.lead", lead))
     if keys.unroll is not None:
-        factor = _number(ctx, keys.unroll, "a factor", 0, MAX_DEPTH, "U1", ("full",))
+        factor = _number(ctx, keys.unroll, "a factor", 0, MAX_FACTOR, "U5", ("full",))
         if factor is not None:
             result.append(("motif.unroll", 1 if ctx.serial else factor))
     for key, allowed, expr in (("order", ORDERS, keys.order), ("tail", TAILS, keys.tail)):
@@ -249,7 +250,7 @@ def _needs_unroll(ctx: Context, keys: LoopSchedule) -> None:
     for key, expr in (("order", keys.order), ("tail", keys.tail)):
         if expr is not None and keys.unroll is None:
             message = f"`{key}` says how the copies of an unrolled loop run; this loop has no `unroll`."
-            ctx.report("SG-LOOP U2", message, at=expr.span, hint=f"Add `unroll`, or remove `{key}`.")
+            ctx.report("SG-LOOP U6", message, at=expr.span, hint=f"Add `unroll`, or remove `{key}`.")
 
 
 def _number(
@@ -268,7 +269,7 @@ def _number(
         ctx.report("SG-TYPE", f"{what} is {told}, not `{expr.text}`.", at=expr.span)
         return None
     if not lo <= number <= hi:
-        ctx.report(f"SG-LOOP {rule}", f"{what} is in [{lo}, {hi}]; `{expr.text}` is {number}.", at=expr.span)
+        ctx.report(f"SG-LOOP {rule}".strip(), f"{what} is in [{lo}, {hi}]; `{expr.text}` is {number}.", at=expr.span)
         return None
     return number
 

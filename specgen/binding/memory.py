@@ -332,9 +332,6 @@ def _contiguous(ctx: Context, buffer: Buffer, parts: list[Part], count: int, mas
     if mask is not None:
         level |= mask.level
     whole = Value(Vector(buffer.element, count), made.name, level=level, interval=interval)
-    if buffer.element is INDEX:
-        raw = Value(Vector(I64, count), made.name, level=level, interval=interval)
-        return per_element(ctx, whole.type, lambda x: ctx.op("arith.index_cast", INDEX, x, lin=x.lin), raw)
     return from_memory(ctx, whole)
 
 
@@ -468,14 +465,10 @@ def to_memory(ctx: Context, value: Value) -> Value:
             return static_typed(same_shape(value.type, I8), bits)
         return ctx.op("arith.extui", same_shape(value.type, I8), value, lin=Linear(0) if value.size is None else None)
     if element_type is INDEX:
-        return per_element(ctx, same_shape(value.type, I64), lambda x: _index_to_i64(ctx, x), value)
+        made = convert.cast(ctx, None, value, I64)
+        assert isinstance(made, Value)
+        return made
     return value
-
-
-def _index_to_i64(ctx: Context, value: Value) -> Value:
-    made = convert.cast(ctx, None, value, I64)
-    assert isinstance(made, Value)
-    return made
 
 
 def target(ctx: Context, expr: Expr, what: str) -> tuple[Buffer, list[Part]] | None:

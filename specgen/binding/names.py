@@ -96,7 +96,7 @@ def target_fact(ctx: Context, node: ast.Attribute) -> Found:
     ctx.shared.facts_read.add(node.attr)
     fact = getattr(ctx.shared.target, node.attr)
     if fact is None:
-        name = ctx.shared.target.name  # type: ignore[attr-defined]
+        name = ctx.shared.target.name
         hint = "Name a target that fixes it: " + ", ".join(f"`{name}-sg{n}`" for n in (8, 16, 32, 64)) + "."
         ctx.shared.refused = True
         return ctx.report("SG-STATIC", f"`{name}` leaves `target.{node.attr}` open.", at=node, hint=hint)
