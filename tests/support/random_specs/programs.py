@@ -159,11 +159,14 @@ class Programs(Expressions):
         self.buffers = list(inputs)
         outputs = [Buffer(f"out{k}", r.choice(DATA[:6]), (groups, items)) for k in range(r.randint(1, 2))]
         shared = [Buffer("pool", "f32", (items,))] if r.random() < 0.25 else []
-        body = [self._variable(r.choice(DATA[:6])) for _ in range(r.randint(1, 2))]
+        kinds = [inputs[0].element, *(r.choice(DATA[:6]) for _ in range(r.randint(0, 1)))]
+        body = [self._variable(kind) for kind in kinds]
         if shared:
             body += self._exchange(shared[0], items)
-        for _ in range(r.randint(1, 3)):
+        for _ in range(r.randint(0, 2)):
             body.append(self._statement(2))
+        if r.random() < 0.8:
+            body.append(self._for(2))
         body += self._collectives()
         body += [self._store(output) for output in outputs]
         depth, factor = self._policies()
@@ -222,7 +225,7 @@ class Programs(Expressions):
 
     def _set(self) -> Statement:
         name, kind = self.random.choice(self._settable())
-        value = self.of(kind, 3)
+        value = self.of(kind, 1 if self.loops else 3)
         text = value.text
         compute = value.value
         if self.random.random() < 0.6 and kind in v.FLOATS:
@@ -238,6 +241,24 @@ class Programs(Expressions):
 
         return Statement(["- set:", f'    {name}: "{text}"'], act)
 
+    def _accumulate(self) -> Statement:
+        """`total = total + element`: what a read-ahead is for."""
+        fitting = [(n, k, b) for n, k in self._settable() for b in self.buffers if b.element == k]
+        if not fitting:
+            return self._set()
+        name, kind, buffer = self.random.choice(fitting)
+        element = self.load(buffer)
+        join = (lambda a, b: v.add(kind, a, b)) if kind in v.FLOATS else (lambda a, b: v.wrap(kind, a + b))
+        self._use(element)
+        self.uses |= {"set", "+"}
+
+        def act(env: Env) -> Flow:
+            env[name] = join(env[name], element.value(env))
+            return
+            yield
+
+        return Statement(["- set:", f'    {name}: "{name} + {element.text}"'], act)
+
     def _statement(self, depth: int) -> Statement:
         makers: list[Callable[[], Statement]] = [self._let, self._set, self._set]
         if depth > 0:
@@ -252,9 +273,13 @@ class Programs(Expressions):
     def _inner(self, depth: int, extra: dict[str, str] | None = None) -> list[Statement]:
         self.names.append(dict(extra or {}))
         self.variables.append({})
-        body = [self._let()] if self.random.random() < 0.4 else []
-        body += [self._statement(depth - 1) for _ in range(self.random.randint(0, 1))]
-        body.append(self._set())
+        r = self.random
+        body = [self._let()] if r.random() < 0.4 else []
+        if depth > 1 and self.loops and r.random() < 0.6:
+            body.append(r.choice([self._if, self._for])(depth - 1))
+        elif r.random() < 0.4:
+            body.append(self._statement(depth - 1))
+        body.append(self._accumulate() if self.loops and r.random() < 0.8 else self._set())
         self.names.pop()
         self.variables.pop()
         return body
@@ -295,7 +320,7 @@ class Programs(Expressions):
         return Statement([*head, "  do:", *_indented(body)], act)
 
     def _if(self, depth: int) -> Statement:
-        condition = self._boolean(2)
+        condition = self._steady() if self.loops and self.random.random() < 0.85 else self._boolean(2)
         self.guarded |= bool(self.loops)
         then = self._inner(depth)
         orelse = self._inner(depth) if self.random.random() < 0.4 else []
@@ -311,6 +336,12 @@ class Programs(Expressions):
         if orelse:
             lines += ["  else:", *_indented(orelse)]
         return Statement(lines, act)
+
+    def _steady(self) -> E:
+        """A condition over counters, ids and arguments, which no loop carries."""
+        names = [n for n in self.visible("index") if not n.startswith(("left", "t"))]
+        a, b = self.random.choice(names), self.random.choice(names)
+        return E(f"({a} + 1 < {b} + 3)", lambda env: env[a] + 1 < env[b] + 3, frozenset({"<", "+"}))
 
     def _while(self, depth: int) -> Statement:
         left = self.fresh("left")
