@@ -120,7 +120,8 @@ def fma64(a: Value, b: Value, c: Value) -> Value:
     vh, vl = two_sum(high, th)
     rest, error = two_sum(tl, vl)
     result = np.asarray(vh + to_odd(rest, error))
-    plain = a * b + c
+    # An infinite addend wins over a finite product even where that overflows here.
+    plain = np.where(np.isfinite(a) & np.isfinite(b) & np.isinf(c), c, a * b + c)
     exact = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
     result = np.where(exact & (high != 0), result, plain)
     big, small = 2.0**900, 2.0**-900
@@ -220,11 +221,11 @@ def int_to_float(x: Value, dtype: np.dtype[Any], signed: bool) -> Value:
     whole = x if signed else unsigned(x)
     if dtype != BF16:
         return whole.astype(dtype)
+    if whole.dtype.itemsize < 8:
+        return narrow(whole.astype(F64), dtype)
     # float64 holds 53 bits: fold what lies below bit 12 of a large value into a sticky bit first.
     large = np.abs(whole.astype(F64)) >= 2.0**53
     sticky = ((whole >> 12) << 12) | ((whole & 4095) != 0).astype(whole.dtype) * 2048
-    if whole.dtype.itemsize < 8 or not np.any(large):
-        return narrow(whole.astype(F64), dtype)
     return narrow(np.where(large, sticky, whole).astype(F64), dtype)
 
 
