@@ -286,7 +286,7 @@ class Programs(Expressions):
 
     def _for(self, depth: int) -> Statement:
         r = self.random
-        name = self.fresh("i")
+        name = self.fresh("at")
         low, step = r.choice([0, 0, 0, 1, 2]), r.choice([1, 1, 1, 2])
         upper, bound = r.choice([("n", 9), ("m", 4), ("5", 5), ("3", 3), ("min(n, 4)", 4)])
         if upper == "n":
