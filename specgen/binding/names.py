@@ -26,6 +26,7 @@ FUNCTIONS = (
     "popcount clz ctz dot sum any all full concat iota unpack pack bits size tile mma rename range"
 ).split()
 _WORDS: dict[str, bool | float] = {"true": True, "false": False, "inf": math.inf, "nan": math.nan}
+_RESERVED = frozenset((*_WORDS, "target", "subgroup", "workgroup", "flat", "kept", "serial"))
 _SPOKEN = {
     "param": "param",
     "policy": "policy",
@@ -127,7 +128,5 @@ def declare(ctx: Context, name: Name) -> None:
     before = ctx.scope.declare(name)
     if before is not None:
         redeclared(ctx, name, before)
-    elif (
-        name.text in SCALARS or name.text in _WORDS or name.text in ("target", "subgroup", "workgroup", "kept", "flat")
-    ):
+    elif name.text in _RESERVED:
         ctx.report("SG-NAME", f"`{name.text}` has a meaning of its own and cannot be a name.", at=name.span)
