@@ -144,7 +144,7 @@ def _fma_exact(a: float, b: float, c: float) -> float:
     try:
         return exact.numerator / exact.denominator
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 def fma(a: Value, b: Value, c: Value) -> Value:
