@@ -12,6 +12,9 @@ from pathlib import Path
 
 PAGES: dict[str, str] = {
     "diagnostics.md": "specgen.diagnostics.catalogue:page",
+    "numerics.md": "specgen.numerics:page",
+    "report.md": "specgen.report.schema:page",
+    "spec-reference.md": "specgen.reference:page",
 }
 """File under `docs/` -> `module:function` that returns its text."""
 

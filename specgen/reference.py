@@ -1,0 +1,151 @@
+"""`docs/spec-reference.md`: the spec language, from the schemas, the function table and the diagnostics catalogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+INTRODUCTION = """# Spec reference
+
+Generated from the schemas, the function table and the catalogue by `python -m specgen.docs`.
+
+A spec is one YAML (1.2 core rules) or TOML document in a file `NAME.spec.yaml` or `NAME.spec.toml`. The body is a
+serial algorithm; whatever a schedule may change is a policy or stands under a `schedule:` key, and a spec without
+them is still a correct kernel: its `serial` variant. Any scalar in expression position is a number, a boolean or
+text, and text is an expression.
+"""
+
+SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "Documents",
+        "A `kernel` has a launch and checks, a `motif` has results and is expanded where it is applied.",
+        ("kernel", "motif"),
+    ),
+    (
+        "Params and policies",
+        "A param changes what is computed, a policy must not. Defaults are static expressions.",
+        ("kernel_param", "motif_param", "policy"),
+    ),
+    (
+        "Arguments",
+        "In the order of the ABI. Both ends of a `range` belong to it.",
+        ("scalar_argument", "buffer_argument", "vector_argument"),
+    ),
+    ("Memory", "Workgroup memory starts unwritten; reading it then is a finding.", ("memory", "memory_schedule")),
+    ("Launch", "The names are the ids in the body, as `index` with exact ranges.", ("launch", "kernel_schedule")),
+    (
+        "Statements",
+        "One leading key names the statement.",
+        ("let", "var", "set", "store", "atomic", "for", "while", "if", "apply", "barrier", "assume"),
+    ),
+    (
+        "Loop schedules",
+        "Values are static. Inner loops are scheduled first, read-ahead before unrolling.",
+        ("loop_schedule",),
+    ),
+    (
+        "Checks and benchmarks",
+        "Formulas are computed in exact integers and float64, then rounded once.",
+        ("check", "tolerance", "reference", "benchmark"),
+    ),
+)
+"""Title, what to know, names of schemas."""
+
+EXPRESSIONS = """## Expressions
+
+Python's grammar, parsed and never evaluated as Python; at most 64 levels deep and 4,000 characters long.
+
+| operator | on | exactly |
+|---|---|---|
+| `+ - *` | numbers | integers wrap; `index` must not overflow (a finding); floats round each operation unless `contract` |
+| `/` | floats | correctly rounded, or within the bound of `docs/numerics.md` under `approximate` |
+| `// %` | integers | floor and its remainder; by zero: a finding, result 0 |
+| `<< >>` | integers | `>>` copies the sign of signed types; an amount outside [0, width) is an error or a finding |
+| `& \\| ^ ~` | integers | bitwise; on bool use `and`, `or`, `not` |
+| `== != < <= > >=` | numbers, words | NaN compares false except `!=` |
+| `and or not` | bool | the right side is not evaluated when the left decides |
+| `a if c else b` | any | the branch not chosen is not evaluated: its loads do not happen |
+| `x[i, j]`, `x[i, c:+n]`, `x[i, :]`, `table[v]` | buffers, memory, vectors | an element, n elements from c on, a whole axis, one element for each entry of v |
+
+Conversions are calls of the type, `f32(x)`. Implicit are only: a literal takes its partner's type, a scalar spreads
+over a vector, an integer used as a subscript or bound becomes `index`.
+"""
+
+FUNCTIONS: dict[str, str] = {
+    "min max": "of two or more; a NaN loses against a number, -0 < +0. Over one vector: in ascending order",
+    "clamp": "`clamp(x, lo, hi)`",
+    "abs floor ceil trunc round": "`round`: half to even",
+    "fma": "`fma(a, b, c)`: one rounding, always",
+    "exp exp2 log log2 sqrt rsqrt sin cos tanh erf": "bounds in `docs/numerics.md`",
+    "ceil_div round_up": "integers; no overflow in the middle",
+    "popcount clz ctz": "integers; `clz` and `ctz` of 0 give the width",
+    "dot": "`dot(a, b, start=0)`: fma in ascending order; integers exact, accumulated in i32",
+    "sum any all": "over a vector, ascending, from `start`",
+    "full concat iota": "a vector from a scalar, of two vectors, of 0, 1, ...",
+    "unpack pack": "bit fields `i4 u4 i8 u8`, low bits first; `unpack` gives i32",
+    "bits": "`bits(x, type)`: the same bits as another type of that size",
+    "size": "`size(type)` in bytes, static",
+    "range": "`range(hi)`, `range(lo, hi)`, `range(lo, hi, step)`: the bounds of a `for`",
+    "tile mma rename": "tiles over named axes: not supported yet",
+}
+
+COLLECTIVES: dict[str, str] = {
+    "subgroup.sum .min .max .any .all (x, cluster=n)": "pairs at lane distance 1, 2, 4, ...: the same bits on every device with that subgroup size",
+    "subgroup.broadcast(x, lane) .shuffle(x, lane) .shuffle_xor(x, mask) .scan_sum(x)": "reading an inactive or absent lane is a finding",
+    "workgroup.sum .min .max .any .all (x)": "subgroups first, then their results in ascending order",
+    "subgroup.lane, subgroup.id": "ids inside the workgroup",
+}
+
+
+def _rule_type(rule: dict[str, Any]) -> str:
+    wants = rule.get("meta", {}).get("wants")
+    allowed = rule.get("allowed") or rule.get("words")
+    if allowed:
+        return ", ".join(f"`{value}`" for value in allowed)
+    if wants:
+        return str(wants)
+    return {"sequence": "a list", "mapping": "a mapping"}.get(rule.get("type", ""), "text")
+
+
+def _schema_table(name: str, schema: dict[str, dict[str, Any]]) -> list[str]:
+    lines = [f"### `{name}`", "", "| key | value | required | when wrong |", "|---|---|---|---|"]
+    for key, rule in schema.items():
+        required = "yes" if rule.get("required") else ""
+        code = rule.get("meta", {}).get("code", "SG-KEY")
+        lines.append(f"| `{key}` | {_rule_type(rule)} | {required} | {code} |")
+    return [*lines, ""]
+
+
+def page() -> str:
+    """The text of `docs/spec-reference.md`."""
+    from specgen import loading  # noqa: F401  (completes the import cycle of loading and schema)
+    from specgen.diagnostics.catalogue import CATALOGUE
+    from specgen.schema import tables
+
+    lines = [INTRODUCTION]
+    for title, text, names in SECTIONS:
+        lines += [f"## {title}", "", text, ""]
+        for name in names:
+            lines += _schema_table(name, tables.schema(name))
+    lines += [EXPRESSIONS, "| function | exactly |", "|---|---|"]
+    lines += [f"| `{' '.join(names.split())}` | {meaning} |" for names, meaning in FUNCTIONS.items()]
+    lines += [
+        "",
+        "## Collectives",
+        "",
+        "All of the subgroup or workgroup must take part (SG-COLL).",
+        "",
+        "| function | exactly |",
+        "|---|---|",
+    ]
+    lines += [f"| `{names}` | {meaning} |" for names, meaning in COLLECTIVES.items()]
+    lines += [
+        "",
+        "## Diagnostics",
+        "",
+        "`specgen explain CODE` and `docs/diagnostics.md` explain each.",
+        "",
+        "| code | about |",
+        "|---|---|",
+    ]
+    lines += [f"| {code} | {rule.title} |" for code, rule in CATALOGUE.items()]
+    return "\n".join(lines) + "\n"
