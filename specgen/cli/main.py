@@ -53,3 +53,10 @@ def main() -> None:
         # The reader of our output went away; keep Python from complaining while it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
+    except Exception as error:
+        # Whatever gets here is a fault of the tool: one line for the user, the trace on request.
+        if os.environ.get("SPECGEN_TRACEBACK"):
+            raise
+        click.echo(f"specgen: internal error: {type(error).__name__}: {error}", err=True)
+        click.echo("  hint: set SPECGEN_TRACEBACK=1 to see where, and report it with the spec", err=True)
+        sys.exit(2)
