@@ -83,6 +83,7 @@ class Context:
         self.in_schedule = False
         self.all_words: frozenset[str] = frozenset()
         self.only_static: str | None = None
+        self.static_code = "SG-STATIC"
         self.mask: Value | None = None
         self.outside: Value | None = None
         self.controls: list[Control] = []

@@ -147,6 +147,7 @@ def _compare(ctx: Context, node: ast.Compare) -> Any:
         words = _word_comparison(ctx, node)
         if words is not None:
             return words
+        _warn_of_precedence(ctx, node)
         left = value(ctx, sides[0])
         right = value(ctx, sides[1])
         result: Value | Unknown = UNKNOWN
@@ -157,6 +158,18 @@ def _compare(ctx: Context, node: ast.Compare) -> Any:
         return result
     finally:
         ctx.compared = held
+
+
+def _warn_of_precedence(ctx: Context, node: ast.Compare) -> None:
+    """`a < b & c > d` is `a < (b & c) > d` to Python and hardly ever what was meant."""
+    for part in node.comparators[:-1]:
+        bitwise = isinstance(part, ast.BinOp) and isinstance(part.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+        if bitwise and ctx.expr.text[part.col_offset - 1 : part.col_offset] != "(":
+            text = ctx.expr.text_of(part)
+            symbol = operators.SYMBOLS[type(part.op)]  # type: ignore[attr-defined]
+            whole = ctx.expr.text_of(node).replace(text, f"({text})")
+            message = f"`{symbol}` binds tighter than comparisons: this reads `{whole}`."
+            ctx.report("SG-TYPE", message, at=part, severity="warning", hint="Use `and`, or write the brackets.")
 
 
 def _chained(
@@ -402,8 +415,8 @@ def _vector_choice(ctx: Context, node: ast.IfExp, test: Value) -> Any:
     with masked(ctx, test):
         a = value(ctx, node.body)
     ctx.node = node.test
-    inverse = operators.negate(ctx, test)
-    with masked(ctx, inverse):
+    reads = any(isinstance(part, (ast.Subscript, ast.Call)) for part in ast.walk(node.orelse))
+    with masked(ctx, operators.negate(ctx, test) if reads else test):
         b = value(ctx, node.orelse)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return UNKNOWN

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, gcd
 
 Terms = tuple[tuple[int, int | Fraction], ...]
 _DEPTH = 4
@@ -60,6 +60,14 @@ def combine(a: Linear, b: Linear, factor: int | Fraction) -> Linear:
     return Linear(a.constant + factor * b.constant, tuple(sorted(terms.items())))
 
 
+def tightened(form: Linear) -> Linear:
+    """A fact `form >= 0` as strong as integers allow: `4 a - 1 >= 0` is `4 a - 4 >= 0`."""
+    divisor = gcd(*(int(c) for _, c in form.terms)) if form.terms else 0
+    if divisor <= 1:
+        return form
+    return Linear(form.constant // divisor * divisor, form.terms)
+
+
 @dataclass(frozen=True)
 class Atom:
     """What is known of an atom by itself; `declared`: the ends of its interval are promised or reached."""
@@ -86,13 +94,13 @@ class Facts:
 
     def always(self, *forms: Linear) -> None:
         """Record facts (`form >= 0`) that hold wherever their newest atom is visible."""
-        for form in forms:
+        for form in (tightened(f) for f in forms):
             if form.terms:
                 self.by_atom.setdefault(form.terms[-1][0], []).append(form)
 
     def push(self, forms: Iterable[Linear]) -> list[Linear]:
         """Record facts of a condition; hand the result to `pop`."""
-        held = [f for f in forms if f.terms]
+        held = [tightened(f) for f in forms if f.terms]
         for form in held:
             for atom, _ in form.terms:
                 self.by_atom.setdefault(atom, []).append(form)

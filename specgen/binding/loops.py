@@ -258,7 +258,9 @@ def _number(
 ) -> int | str | None:
     if isinstance(expr.tree, ast.Name) and not ctx.path:
         ctx.shared.loop_policies.add(expr.tree.id)
+    held, ctx.static_code = ctx.static_code, f"SG-LOOP {'P1' if rule == 'P2' else rule}".strip()
     found = static(ctx, expr, f"{what} is static", words)
+    ctx.static_code = held
     if isinstance(found, Unknown):
         return None
     if isinstance(found, Word) and found.text in words:
@@ -275,7 +277,11 @@ def _number(
 
 
 def _word(ctx: Context, expr: Expr, key: str, allowed: tuple[str, ...]) -> str | None:
-    found = static(ctx, expr, f"`{key}` is static", allowed)
+    bare = expr.tree.id if isinstance(expr.tree, ast.Name) else None
+    if bare is not None and bare not in allowed and ctx.scope.find(bare) is None:
+        found: Value | Word | Unknown = Word(bare)
+    else:
+        found = static(ctx, expr, f"`{key}` is static", allowed)
     if isinstance(found, Word) and found.text in allowed:
         return found.text
     if not isinstance(found, Unknown):

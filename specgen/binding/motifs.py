@@ -234,9 +234,13 @@ def _promise(ctx: Context, inner: Context, arg: ScalarArg, given: Value) -> None
         form = given.lin - made.lin if low else made.lin - given.lin
         if ctx.facts.nonnegative(form) or made.type != given.type:
             continue
-        if given.is_static and made.is_static:
-            message = f"`{arg.name.text}` is {given.static}; its range ends at {made.static}."
-            ctx.report("SG-BOUNDS", message)
+        bounds, limit = ctx.interval(given), ctx.facts.interval(made.lin)[0 if low else 1]
+        outside = bounds[0] < limit if low else bounds[1] > limit
+        if outside and ctx.facts.declared(given.lin) and (made.is_static or ctx.facts.declared(made.lin)):
+            side = "from" if low else "to"
+            message = f"`{arg.name.text}` may be {bounds[0 if low else 1]}; the motif takes values {side} {limit}."
+            note = Note(arg.range.span, "its range is declared here")
+            ctx.report("SG-BOUNDS", message, hint="Guard the application, or narrow the range.", notes=(note,))
             continue
         test = compare_values(ctx, ">=" if low else "<=", given, made)
         ctx.emit("motif.assume", (ctx.operand(test),), ())

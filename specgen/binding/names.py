@@ -73,7 +73,7 @@ def _allowed(ctx: Context, node: ast.Name, name: Name) -> Found:
     runtime = isinstance(value, Buffer) or (isinstance(value, Value) and not value.is_static)
     if ctx.only_static is not None and runtime:
         message = f"`{node.id}` ({spoken(name)}) is known only when the kernel runs; {ctx.only_static}."
-        return ctx.report("SG-STATIC", message, at=node)
+        return ctx.report(ctx.static_code, message, at=node)
     return value
 
 
