@@ -1,0 +1,314 @@
+"""A kernel's code as basic blocks, each compiled to one Python function when it is first reached."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from specgen.devices.amdgpu_emulator import alu, crosslane, hazards, matrix, memory_ops
+from specgen.devices.amdgpu_emulator.decoder import DecodeError, decode
+from specgen.devices.amdgpu_emulator.emitter import Emitter, Unsupported
+from specgen.devices.amdgpu_emulator.evidence import BlockCounts, classify, vector_bytes
+from specgen.devices.amdgpu_emulator.instruction import ARCHITECTURES, Instruction
+from specgen.devices.amdgpu_emulator.runtime import namespace
+from specgen.devices.amdgpu_emulator.values import Value
+from specgen.devices.base import DeviceError
+
+_BRANCHES: Final = {
+    "s_cbranch_scc0": ("~", "scc"), "s_cbranch_scc1": ("", "scc"), "s_cbranch_execz": ("~", "exec"),
+    "s_cbranch_execnz": ("", "exec"), "s_cbranch_vccz": ("~", "vcc"), "s_cbranch_vccnz": ("", "vcc"),
+}  # fmt: skip
+
+_NOTHING: Final = (
+    "s_nop", "s_sleep", "s_delay_alu", "s_clause", "s_wait", "s_setprio", "s_inst_prefetch", "s_set_inst_prefetch",
+    "s_code_end", "s_sendmsg", "s_icache_inv", "s_ttrace", "s_wakeup", "s_incperf", "s_decperf", "s_version",
+    "s_singleuse", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_inv", "buffer_wbl2", "buffer_wbinv", "global_inv",
+    "global_wb", "s_dcache", "v_nop", "v_pipeflush", "v_clrexcp",
+)  # fmt: skip
+"""Prefixes of instructions without an effect on values (waits and caches: see `hazards`)."""
+
+_MODE_REGISTER: Final = 1
+"""Hardware register number of MODE for s_setreg."""
+
+
+@dataclass
+class Block:
+    """A straight piece of code. `kind` tells how it ends: fall, jump, branch, barrier or end."""
+
+    number: int
+    first: int
+    last: int
+    kind: str
+    target: int | None
+    following: int | None
+    function: Callable[..., Any] | None = None
+    vectors: tuple[int, ...] = ()
+    steps: tuple[hazards.Step, ...] = ()
+    counts: BlockCounts = field(default_factory=BlockCounts)
+
+    @property
+    def backward(self) -> bool:
+        return self.target is not None and self.target <= self.number
+
+
+class Program:
+    """Decoded code of one kernel. Blocks are numbered in address order, so that a lower number is a lower PC."""
+
+    def __init__(self, code: bytes, entry: int, arch: str, lanes: int, sanitize: bool, single: bool = False) -> None:
+        """`single` makes each instruction a block of its own (for tracing)."""
+        self.arch = ARCHITECTURES[arch]
+        self.lanes = lanes
+        self.sanitize = sanitize
+        self.instructions = _reachable(code, entry, arch)
+        self._index = {inst.offset: at for at, inst in enumerate(self.instructions)}
+        self.blocks = self._form_blocks(entry, single)
+        self.entry = next(block.number for block in self.blocks if self.instructions[block.first].offset == entry)
+
+    def offset(self, block: Block) -> int:
+        """Byte offset of a block in the kernel's code."""
+        return self.instructions[block.first].offset
+
+    def _form_blocks(self, entry: int, single: bool) -> list[Block]:
+        leaders = {entry}
+        for inst in self.instructions:
+            if inst.name in _BRANCHES or inst.name == "s_branch":
+                leaders.update((inst.branch_target(), inst.offset + inst.size))
+            elif inst.name in ("s_barrier", "s_barrier_wait", "s_endpgm") or single:
+                leaders.add(inst.offset + inst.size)
+        starts = sorted(self._index[offset] for offset in leaders if offset in self._index)
+        number = {start: at for at, start in enumerate(starts)}
+        blocks = []
+        for at, start in enumerate(starts):
+            end = starts[at + 1] if at + 1 < len(starts) else len(self.instructions)
+            blocks.append(self._block(at, start, end - 1, number))
+        return blocks
+
+    def _block(self, at: int, first: int, last: int, number: dict[int, int]) -> Block:
+        inst = self.instructions[last]
+        following = number.get(self._index.get(inst.offset + inst.size, -1))
+        kind, target = "fall", None
+        if inst.name == "s_endpgm":
+            kind, following = "end", None
+        elif inst.name == "s_branch" or inst.name in _BRANCHES:
+            kind = "jump" if inst.name == "s_branch" else "branch"
+            target = number[self._index[inst.branch_target()]]
+        elif inst.name in ("s_barrier", "s_barrier_wait"):
+            kind = "barrier"
+        return Block(at, first, last, kind, target, following)
+
+    def compile(self, block: Block) -> Callable[..., Any]:
+        """Translate a block; raises `DeviceError` with the instruction's text when one is not executed."""
+        em = Emitter(self.arch, self.lanes)
+        checker = _Checker(em) if self.sanitize else None
+        tally = _Tally(em, block.counts)
+        condition = None
+        steps = []
+        for index in range(block.first, block.last + 1):
+            inst = self.instructions[index]
+            em.begin(index)
+            start = len(em.lines)
+            try:
+                condition = _emit(em, inst)
+            except Unsupported as error:
+                raise DeviceError(f"unsupported-instruction: `{inst}` at {inst.offset:#x}: {error}") from error
+            if checker is not None:
+                checker.instruction(inst, index, start)
+            steps.append(hazards.make_step(index, inst, em.touched))
+            tally.instruction(inst)
+        tally.finish()
+        source = em.function(condition)
+        names = dict(namespace(self.lanes))
+        names.update(em.globals)
+        exec(compile(source, f"<block {self.offset(block):#x}>", "exec"), names)
+        block.vectors, block.steps = em.vectors, tuple(steps)
+        block.function = names["block"]
+        return names["block"]
+
+
+def _reachable(code: bytes, entry: int, arch: str) -> list[Instruction]:
+    """Every instruction that control flow can reach, by address."""
+    found: dict[int, Instruction] = {}
+    work = [entry]
+    while work:
+        at = work.pop()
+        while at not in found:
+            if not 0 <= at < len(code):
+                raise DeviceError(f"control flow leaves the kernel's code at {at:#x}")
+            try:
+                inst = decode(code, at, arch)
+            except DecodeError as error:
+                raise DeviceError(f"unsupported-instruction: {error}") from error
+            found[at] = inst
+            if inst.name in _BRANCHES or inst.name == "s_branch":
+                work.append(inst.branch_target())
+            if inst.name in ("s_endpgm", "s_branch"):
+                break
+            at += inst.size
+    return [found[at] for at in sorted(found)]
+
+
+class _Checker:
+    """Adds the unwritten-register checks to a block; a register is looked at once between changes of EXEC."""
+
+    def __init__(self, em: Emitter) -> None:
+        self._em = em
+        self._vectors: set[int] = set()
+        self._scalars: set[int] = set()
+        em.emit("W = st.written")
+
+    def instruction(self, inst: Instruction, index: int, start: int) -> None:
+        em, touched = self._em, em_touched(self._em)
+        whole = inst.name in ("v_readlane_b32", "v_writelane_b32")
+        mask = "True" if inst.name.startswith(("v_mfma", "v_wmma")) else None
+        before = []
+        for at in sorted(touched.reads_v - self._vectors):
+            if not whole:
+                before.append(f"if W.v[{at}] is not True: check_vector(st, {at}, ix, {mask or em.mask}, {index})")
+                self._vectors.add(at)
+        for code in sorted(touched.reads_s - self._scalars):
+            before.append(f"if W.s[{code}] is not True: check_scalar(st, {code}, ix, {index})")
+            self._scalars.add(code)
+        em.lines[start:start] = before
+        for at in sorted(touched.writes_v - self._vectors):
+            em.emit(f"if W.v[{at}] is not True: W.mark_v({at}, ix, {'True' if whole else mask or em.mask})")
+            self._vectors.add(at)
+        for code in sorted(touched.writes_s - self._scalars):
+            em.emit(f"if W.s[{code}] is not True: W.mark_s({code}, ix)")
+            self._scalars.add(code)
+        if any("set_exec" in line for line in em.lines[start:]):
+            self._vectors.clear()
+
+
+def em_touched(em: Emitter) -> Any:
+    """The registers of the emitter's current instruction."""
+    return em.touched
+
+
+class _Tally:
+    """Counts classes of instructions, and active lanes between changes of EXEC."""
+
+    def __init__(self, em: Emitter, counts: BlockCounts) -> None:
+        self._em = em
+        self._counts = counts
+        counts.clear()
+        self._open = False
+        self._seen = 0
+
+    def instruction(self, inst: Instruction) -> None:
+        kind = classify(inst)
+        self._counts.classes[kind] += 1
+        if inst.form in alu.VECTOR_FORMS or inst.form in ("VOPD", "DS", *memory_ops.VECTOR_MEMORY):
+            if not self._open:
+                self._counts.segments.append({"instructions": 0})
+                self._open = True
+            segment = self._counts.segments[-1]
+            segment["instructions"] += 1
+            space, size = vector_bytes(inst)
+            if size:
+                segment[space] = segment.get(space, 0) + size
+        elif inst.form == "SMEM":
+            self._counts.scalar_bytes += vector_bytes(inst)[1]
+        changed = any("set_exec" in line for line in self._em.lines[self._seen :])
+        if changed:
+            self.finish()
+        self._seen = len(self._em.lines)
+
+    def finish(self) -> None:
+        """Close the segment: the mask that its instructions saw is about to change."""
+        if not self._open:
+            return
+        key = len(self._counts.segments) - 1
+        line = f"tally[{key}] += lane_count({self._em.mask}, {self._em.exec_bits})"
+        at = next((n for n in range(self._seen, len(self._em.lines)) if "ex = unpack" in self._em.lines[n]), None)
+        self._em.lines.insert(len(self._em.lines) if at is None else at, line)
+        self._em.globals["tally"] = self._counts.lanes
+        self._counts.lanes.append(0)
+        self._open = False
+
+
+# -- one instruction --------------------------------------------------------------------------------------
+
+
+def _emit(em: Emitter, inst: Instruction) -> str | None:
+    """Emit an instruction; returns the condition [waves] of a conditional branch."""
+    name = inst.name
+    if name in _BRANCHES:
+        return _condition(em, *_BRANCHES[name])
+    if name.startswith(_NOTHING) or name in ("s_endpgm", "s_branch", "s_barrier", "s_barrier_wait"):
+        return None
+    if name in crosslane.EMITTERS:
+        crosslane.EMITTERS[name](em, inst)
+    elif name in _SPECIAL:
+        _SPECIAL[name](em, inst)
+    elif name.startswith(("v_wmma", "v_mfma", "v_smfma", "v_swmma")):
+        matrix.emit_matrix(em, inst)
+    elif name.startswith(("v_fma_mix", "v_mad_mix")):
+        alu.emit_mixed_fma(em, inst)
+    elif inst.form == "VOPD":
+        alu.emit_pair(em, inst)
+    elif inst.form in alu.VECTOR_FORMS or inst.form in alu.SCALAR_FORMS:
+        alu.AluEmitter(em, inst).run()
+    elif inst.form == "SMEM":
+        memory_ops.emit_scalar_memory(em, inst)
+    elif inst.form == "DS" or inst.form in memory_ops.VECTOR_MEMORY:
+        memory_ops.emit_memory(em, inst)
+    else:
+        raise Unsupported("not executed")
+    return None
+
+
+def _condition(em: Emitter, sign: str, what: str) -> str:
+    if what == "scc":
+        return f"{sign}{em.scc()}[:, 0]"
+    if what == "exec":
+        return f"{sign}{em.exec_bits}.any(1)"
+    bits = em.pair(106) if em.lanes == 64 else em.scalar(106)
+    return f"{sign}({bits}[:, 0] != 0)"
+
+
+def _signal_barrier(em: Emitter, inst: Instruction) -> None:
+    code = inst.fields["ssrc0"]
+    if code != 193:
+        raise Unsupported("named barrier")
+    em.emit("st.barrier_signal(ix)")
+
+
+def _get_pc(em: Emitter, inst: Instruction) -> None:
+    em.store_scalar(inst.fields["sdst"], 64, Value(f"u64(st.code_address + {inst.offset + inst.size})", "u64"))
+
+
+def _set_mode(em: Emitter, inst: Instruction) -> None:
+    """Denormals are kept and rounding is to nearest even: only writes that say so are executed."""
+    wanted = {"s_denorm_mode": 0xF, "s_round_mode": 0}[inst.name]
+    if inst.fields["simm16"] & 0xF != wanted:
+        raise Unsupported("floating-point mode other than the default")
+
+
+def _transpose_read(em: Emitter, inst: Instruction) -> None:
+    offset = inst.fields["offset0"] | inst.fields["offset1"] << 8
+    em.emit(f"a = {em.vector(inst.fields['addr'])}.astype(i64) + {offset}")
+    em.emit(f"r = transpose_read(lds_load(st, a, {em.mask}, 8, {em.site()}))")
+    for position in (0, 1):
+        em.store_vector(inst.fields["vdst"] + position, 32, Value(f"r[..., {position}]", "u32"))
+
+
+_SPECIAL: Final[dict[str, Callable[[Emitter, Instruction], None]]] = {
+    "s_barrier_signal": _signal_barrier,
+    "s_getpc_b64": _get_pc,
+    "s_denorm_mode": _set_mode,
+    "s_round_mode": _set_mode,
+    "v_div_scale_f32": alu.emit_division_scale,
+    "v_div_scale_f64": alu.emit_division_scale,
+    "v_pk_mov_b32": alu.emit_packed_move,
+    "v_bitop3_b32": alu.emit_bit_operation,
+    "v_bitop3_b16": alu.emit_bit_operation,
+    "ds_read_b64_tr_b16": _transpose_read,
+}
+
+
+@functools.lru_cache(maxsize=64)
+def program(code: bytes, entry: int, arch: str, lanes: int, sanitize: bool, single: bool = False) -> Program:
+    """The program of these bytes, with the blocks that earlier launches translated."""
+    return Program(code, entry, arch, lanes, sanitize, single)
