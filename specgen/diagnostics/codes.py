@@ -231,8 +231,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-RANGE",
         "a number is out of its range",
-        "A literal does not fit its type, a shift amount is not smaller than the width, or a static computation "
-        "leaves its type.",
+        "A declared range is empty, a literal does not fit its type, a shift amount is not smaller than the width, "
+        "or a static computation leaves its type.",
         "Wrapping a constant hides a mistake that can be seen now.",
         "- let: {x: u8(300)}",
         "- let: {x: u8(255)}",

@@ -9,8 +9,8 @@ from specgen.loading import sections
 from specgen.loading.cases import cases
 from specgen.loading.context import Context, child, word
 from specgen.loading.statements import block
-from specgen.loading.tree import Mapping, Node, Scalar, Sequence
 from specgen.model import Spec
+from specgen.schema.tree import Mapping, Node, Scalar, Sequence
 
 
 def build_model(root: Mapping, kind: str, source: Source, folder: Path) -> tuple[Spec, list[Diagnostic]]:

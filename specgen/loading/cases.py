@@ -8,8 +8,8 @@ from pathlib import Path
 from specgen.expressions import Expr
 from specgen.loading.context import Context, child, entries, items, word
 from specgen.loading.paths import PathProblem, inside
-from specgen.loading.tree import Entry, Mapping, Node, Scalar
 from specgen.model import Case, Compare, Name, Reference
+from specgen.schema.tree import Entry, Mapping, Node, Scalar
 
 _REFERENCE = re.compile(r"(?P<file>[^:]+\.py):(?P<function>[A-Za-z_][A-Za-z0-9_]*)")
 

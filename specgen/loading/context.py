@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from specgen.diagnostics import Diagnostic, DiagnosticError, Source, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.expressions import Expr, constant, parse_expression
-from specgen.loading.tree import Entry, Mapping, Node, Scalar, Sequence
 from specgen.model import Axis, Binding, Name, Range
+from specgen.schema.tree import Entry, Mapping, Node, Scalar, Sequence
 
 RESERVED = frozenset(("target", "subgroup", "workgroup", "flat", "inf", "nan", "kept", "true", "false", "serial"))
 """Words with a meaning of their own: no name may be one."""

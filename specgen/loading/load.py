@@ -14,12 +14,12 @@ from specgen.loading.paths import PathProblem, inside
 from specgen.loading.rules import check_rules
 from specgen.loading.source import read_source, start_of
 from specgen.loading.toml_reader import read_toml
-from specgen.loading.tree import Mapping, Node, Scalar, Sequence
 from specgen.loading.unsupported import check_supported
 from specgen.loading.yaml_reader import read_yaml
 from specgen.model import Spec
 from specgen.schema import check_shape
 from specgen.schema.messages import KINDS, nearest, shown
+from specgen.schema.tree import Mapping, Node, Scalar, Sequence
 
 SUFFIXES = {".spec.yaml": read_yaml, ".spec.toml": read_toml}
 """Ends of the names of spec files and how they are read."""

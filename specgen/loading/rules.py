@@ -32,7 +32,7 @@ def _ranges(spec: Spec) -> list[Diagnostic]:
     ranges: list[tuple[str, Range | None]] = [
         *(("SG-PARAM", k.range) for k in spec.params),
         *(("SG-POLICY", k.range) for k in spec.policies),
-        *(("SG-TYPE", a.range) for a in spec.args if isinstance(a, (ScalarArg, BufferArg))),
+        *(("SG-RANGE", a.range) for a in spec.args if isinstance(a, (ScalarArg, BufferArg))),
     ]
     findings = []
     for code, given in ranges:

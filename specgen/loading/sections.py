@@ -5,7 +5,6 @@ from __future__ import annotations
 from specgen.expressions import Expr
 from specgen.loading.context import Context, child, entries, items, word
 from specgen.loading.statements import block
-from specgen.loading.tree import Entry, Mapping, Node, Scalar
 from specgen.model import (
     Arg,
     Axis,
@@ -24,6 +23,7 @@ from specgen.model import (
     VectorArg,
     View,
 )
+from specgen.schema.tree import Entry, Mapping, Node, Scalar
 
 
 def knobs(context: Context, node: Node | None) -> tuple[Knob, ...]:

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable
 
 from specgen.loading.context import Context, child, entries, items, word
-from specgen.loading.tree import Mapping, Node
 from specgen.model import (
     Apply,
     Assume,
@@ -22,6 +21,7 @@ from specgen.model import (
     ViewStatement,
     While,
 )
+from specgen.schema.tree import Mapping, Node
 
 
 def block(context: Context, node: Node | None) -> tuple[Statement, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from specgen.diagnostics import DiagnosticError, Source, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading.source import MAX_VALUES, point, too_many_values
-from specgen.loading.tree import MAX_DEPTH
+from specgen.schema.tree import MAX_DEPTH
 
 Path = tuple[str | int, ...]
 

@@ -15,7 +15,7 @@ from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading import scalars
 from specgen.loading.source import Findings, point
 from specgen.loading.toml_places import Path, Place, Places
-from specgen.loading.tree import UNREADABLE, Entry, Mapping, Node, Plain, Scalar, Sequence
+from specgen.schema.tree import UNREADABLE, Entry, Mapping, Node, Plain, Scalar, Sequence
 
 _POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 

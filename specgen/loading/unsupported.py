@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.diagnostics.catalogue import diagnostic
-from specgen.loading.tree import Mapping
 from specgen.loading.walk import bodies, statements
 from specgen.model import Barrier, BufferArg, For, If, Let, Spec, Statement, TileArg, ViewStatement
 from specgen.schema.messages import first_line
+from specgen.schema.tree import Mapping
 
 
 def check_supported(tree: Mapping, spec: Spec | None) -> list[Diagnostic]:

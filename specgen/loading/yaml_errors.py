@@ -9,7 +9,7 @@ import yaml
 from specgen.diagnostics import Diagnostic, Note, Source
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading.source import point
-from specgen.loading.tree import MAX_DEPTH
+from specgen.schema.tree import MAX_DEPTH
 
 
 @dataclass(frozen=True)

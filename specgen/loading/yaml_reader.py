@@ -15,8 +15,8 @@ from specgen.diagnostics import Diagnostic, DiagnosticError, Note, Source, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading import scalars
 from specgen.loading.source import MAX_VALUES, Findings, point, position, start_of, too_many_values
-from specgen.loading.tree import MAX_DEPTH, UNREADABLE, Entry, Mapping, Node, Scalar, Sequence
 from specgen.loading.yaml_errors import explained
+from specgen.schema.tree import MAX_DEPTH, UNREADABLE, Entry, Mapping, Node, Scalar, Sequence
 
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

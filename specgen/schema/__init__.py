@@ -3,5 +3,11 @@
 from __future__ import annotations
 
 from specgen.schema.messages import check_shape
+from specgen.schema.tables import names, schema
 
-__all__ = ["check_shape"]
+__all__ = ["check_shape", "schemas"]
+
+
+def schemas() -> dict[str, dict[str, dict[str, object]]]:
+    """Every schema by name, with references written out: keys -> rules (`specgen schema` prints them as JSON)."""
+    return {name: schema(name) for name in names()}

@@ -8,7 +8,7 @@ from typing import Any
 
 from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.catalogue import diagnostic
-from specgen.loading.tree import Mapping, at, plain
+from specgen.schema.tree import Mapping, at, plain
 from specgen.schema.validator import Violation, violations
 
 KINDS = ("kernel", "motif", "suite")

@@ -15,8 +15,8 @@ import cerberus
 from cerberus import errors
 from cerberus.errors import ErrorDefinition
 
-from specgen.loading.tree import UNREADABLE, Unreadable
 from specgen.schema import tables
+from specgen.schema.tree import UNREADABLE, Unreadable
 
 # Codes that Cerberus leaves free; its bit 0x80 marks groups of errors.
 BRANCH = ErrorDefinition(0x78, "branch")

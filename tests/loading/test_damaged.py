@@ -16,7 +16,7 @@ from specgen.diagnostics import has_errors, render
 from specgen.diagnostics.catalogue import CATALOGUE
 from specgen.loading import load_document, load_spec
 from specgen.loading.load import Loaded
-from specgen.loading.tree import plain
+from specgen.schema.tree import plain
 
 NAMES = (
     "sum_rows",

@@ -11,7 +11,7 @@ from specgen.diagnostics import Diagnostic
 from specgen.loading import load_document, load_spec
 from specgen.loading.access import check_access
 from specgen.loading.build_model import build_model
-from specgen.loading.tree import Mapping
+from specgen.schema.tree import Mapping
 
 
 def findings(folder: Path, text: str) -> list[Diagnostic]:

@@ -9,8 +9,8 @@ import pytest
 from loading_helpers import KERNEL, yaml
 
 from specgen.diagnostics.catalogue import CATALOGUE
-from specgen.loading.tree import UNREADABLE
 from specgen.schema import tables
+from specgen.schema.tree import UNREADABLE
 from specgen.schema.validator import DocumentValidator, Violation, violations
 
 

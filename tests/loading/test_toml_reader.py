@@ -10,7 +10,7 @@ from loading_helpers import toml
 
 from specgen.loading.source import decode
 from specgen.loading.toml_reader import read_toml
-from specgen.loading.tree import Mapping, Node, Scalar, Sequence, at
+from specgen.schema.tree import Mapping, Node, Scalar, Sequence, at
 
 TEXT = """\
 a.b.c = 1

@@ -15,8 +15,8 @@ from specgen.diagnostics import Source, Span, has_errors
 from specgen.expressions import Expr
 from specgen.loading import load_document, load_spec
 from specgen.loading.build_model import build_model
-from specgen.loading.tree import Mapping, plain
 from specgen.model import Spec
+from specgen.schema.tree import Mapping, plain
 
 SPECS = sorted([*DATA.glob("*.spec.yaml"), *(REPOSITORY / "specs").glob("**/*.spec.yaml")])
 TOML = sorted([*(DATA / "toml").glob("*.spec.toml"), *(REPOSITORY / "specs").glob("**/*.spec.toml")])

@@ -9,8 +9,8 @@ import yaml as pyyaml
 from loading_helpers import yaml
 
 from specgen.loading.source import MAX_BYTES, MAX_VALUES, decode
-from specgen.loading.tree import UNREADABLE, Mapping, Scalar
 from specgen.loading.yaml_reader import read_yaml
+from specgen.schema.tree import UNREADABLE, Mapping, Scalar
 
 
 @pytest.mark.parametrize(

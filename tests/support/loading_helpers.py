@@ -9,8 +9,8 @@ from typing import Any
 from specgen.diagnostics import Diagnostic, DiagnosticError
 from specgen.loading.source import decode
 from specgen.loading.toml_reader import read_toml
-from specgen.loading.tree import Node, plain
 from specgen.loading.yaml_reader import read_yaml
+from specgen.schema.tree import Node, plain
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY / "tests" / "loading" / "data"
