@@ -15,7 +15,8 @@ from specgen.schedule.effects import Kind, kind_of
 @dataclass(frozen=True)
 class Chains:
     """For each load of a body its height: 0 when no other load needs its value, else one more than the tallest
-    load that does. `closures[h]` holds the ops that loads of height `h` and more need, those loads included.
+    load that does; the loads of an inner loop move together and have one height. `closures[h]` holds the ops that
+    loads of height `h` and more need, those loads included.
     """
 
     heights: dict[Operation, int]
@@ -42,16 +43,29 @@ def chains_of(loop: scf.ForOp) -> Chains:
     """The chains of the reads of `loop`'s body."""
     loads = [op for op in loop.walk() if kind_of(op) is Kind.READ]
     needs = {load: _closure(load, loop) for load in loads}
-    heights: dict[Operation, int] = {}
-    for load in reversed(loads):
-        fed = [other for other in loads if other is not load and load in needs[other]]
-        heights[load] = max((heights[other] + 1 for other in fed), default=0)
+    units = {load: _unit(load, loop) for load in loads}
+    tall: dict[Operation, int] = dict.fromkeys(units.values(), 0)
+    for unit in reversed(list(tall)):
+        members = {load for load in loads if units[load] is unit}
+        fed = {units[load] for load in loads if members & needs[load]} - {unit}
+        tall[unit] = max((tall[other] + 1 for other in fed), default=0)
+    heights = {load: tall[units[load]] for load in loads}
     tallest = max(heights.values(), default=0)
     closures = [
         frozenset(op for load in loads if heights[load] >= height for op in (load, *needs[load]))
         for height in range(tallest + 1)
     ]
     return Chains(heights, tuple(closures))
+
+
+def _unit(load: Operation, loop: scf.ForOp) -> Operation:
+    """What moves with the load: the outermost inner loop around it, or the load alone."""
+    unit, parent = load, load.parent_op()
+    while parent is not None and parent is not loop:
+        if isinstance(parent, scf.ForOp):
+            unit = parent
+        parent = parent.parent_op()
+    return unit
 
 
 def _closure(load: Operation, loop: scf.ForOp) -> set[Operation]:

@@ -68,6 +68,7 @@ class Builder:
         """The nest; the outermost loop has a fault planted when one is asked for."""
         for value in CONSTANTS:
             self.emit(f"%c{value} = arith.constant {value} : index")
+        self.emit("%huge = arith.constant 4611686018427387904 : index")
         scope = Scope(["%c1", "%c2", "%c3", "%n", "%m"], ["%f0", "%f1"])
         sums = self.loop(scope, outer=True)
         for number, value in enumerate(sums[:4]):
@@ -106,6 +107,8 @@ class Builder:
         if self.shared and scope.depth == 1:
             kinds += [self.collective, self.workgroup]
             weights += [1, 1]
+        if self.rule in _WITHOUT_READS:
+            kinds, weights, reads = [self.arithmetic, self.index_sum], [1, 1], False
         if reads:
             self.read(scope)
         for _ in range(length):
@@ -202,24 +205,30 @@ class Builder:
         initial = [random.choice(["%f0", "%f1"]) for _ in range(count)]
         pairs = ", ".join(f"{a} = {v}" for a, v in zip(carried, initial, strict=True))
         types = ", ".join(["f32"] * count)
+        if outer and self.rule == "P5":
+            carried, results = [*carried, "%stored"], [*results, "%kept"]
+            pairs, types = f"{pairs}, %stored = %a", f"{types}, memref<16xf32>"
         self.emit(
             f"{', '.join(results)} = scf.for {counter} = {low} to {high} step {step} iter_args({pairs}) -> ({types}) {{"
         )
         inner = scope.inner()
         inner.index += [counter, counter]
-        inner.carried = carried if outer or random.random() < 0.5 else []
+        inner.carried = carried[:count] if outer or random.random() < 0.5 else []
         self.block(inner, random.randrange(2, 6), reads=True)
         if outer and self.rule is not None:
             PLANTED[self.rule](self, inner, counter, carried)
         yielded = []
         for name in carried:
+            if name == "%stored":
+                yielded.append(name)
+                continue
             value, last = self.name("t"), inner.floats[-1] if random.random() < 0.8 else self.pick(inner.floats)
             self.emit(f"{value} = arith.addf {name}, {last} : f32")
             yielded.append(value)
         self.emit(f"scf.yield {', '.join(yielded)} : {types}")
         self.emit(f'}} {{motif.loop = "{counter[1:]}", POLICY{len(self.policies)}_}}')
         self.policies.append(self.policy(outer=outer))
-        return results
+        return results[:count]
 
     def bounds(self, scope: Scope, *, outer: bool) -> tuple[str, str, str]:
         """Lower and upper bound and step."""
@@ -227,6 +236,8 @@ class Builder:
         step = random.choice(["%c1", "%c1", "%c2", "%c3"])
         if outer and self.rule == "P3":
             return "%c0", "%n", "%free"
+        if outer and self.rule == "P4":
+            return "%c0", "%n", "%huge"
         if outer and self.exact:
             return random.choice(["%c0", "%c1", "%c2"]), random.choice(["%c0", "%c3", "%c5", "%c8", "%c16"]), step
         if outer:
@@ -243,18 +254,21 @@ class Builder:
         keys: dict[str, Any] = {}
         if outer or random.random() < 0.3:
             keys["pipeline"] = random.choice([1, 2, 2, 3, 3, 4, 5])
+            if random.random() < 0.25:
+                keys["lead"] = random.choice(["auto", "auto", 0, 1])
         if outer and self.rule is not None:
             keys["pipeline"] = random.choice([2, 3])
         if random.random() < 0.6:
-            keys["unroll"] = random.choice([0, 1, 2, 3, 4, 5])
+            keys["unroll"] = random.choice([0, 1, 2, 3, 4, 5, *(["full"] if outer and self.exact else [])])
             keys["order"] = random.choice(["linear", "interleaved", "recurrence"])
-            if random.random() < 0.3:
+            if random.random() < 0.3 and keys["unroll"] != "full":
                 keys["tail"] = random.choice(["guard", "cut"])
         return kernels.policy(**keys)[2:] or "motif.bare"
 
 
 # Faults that are planted in the outermost loop: what breaks the rule, given counter and carried values.
 
+_WITHOUT_READS = frozenset({"P6", "P7"})
 _NEED_EXACT = frozenset({"P14", "P19"})
 _NEED_OPEN = frozenset({"P10", "P11"})
 _POLICIES = {
@@ -288,6 +302,10 @@ PLANTED: dict[str, Any] = {
     "P1": _nothing,
     "P2": _nothing,
     "P3": _nothing,
+    "P4": _nothing,
+    "P5": _nothing,
+    "P6": _nothing,
+    "P7": _lines("{x} = memref.load %a[%c1] : memref<16xf32>"),
     "P8": _lines(_STORE),
     "P9": _lines('"gpu.barrier"() {{motif.scope = "global"}} : () -> ()'),
     "P10": _lines("memref.store {float}, %tile[%c3] : memref<16xf32, 3 : i32>"),
@@ -323,7 +341,21 @@ PLANTED: dict[str, Any] = {
         "}}",
     ),
     "P16": _lines('"motif.fence"() : () -> ()'),
-    "P18": _lines("{x} = memref.load %a[%c1] : memref<16xf32>", "{x}b = memref.load %b[%c1] : memref<16xf32>"),
+    "P17": _lines(
+        "{x} = memref.load %ids[%c1] : memref<16xi64>",
+        "{x}q = arith.cmpi slt, {x}, {x} : i64",
+        "{x}m = arith.select {x}q, %a, %b : memref<16xf32>",
+        "{y} = memref.load {x}m[%c1] : memref<16xf32>",
+        '{z} = "motif.fptoi"({acc}) <{{signed}}> : (f32) -> i64',
+        "{z}i = arith.index_cast {z} : i64 to index",
+        '"motif.extents"({x}m, {z}i) : (memref<16xf32>, index) -> ()',
+        "{x}t = arith.mulf {y}, {acc} : f32",
+    ),
+    "P18": _lines(
+        "{x} = memref.load %a[%c1] : memref<16xf32>",
+        "{x}b = memref.load %b[%c1] : memref<16xf32>",
+        "{x}m = arith.mulf {x}, {x}b : f32",
+    ),
     "P19": _lines(
         "scf.for {y} = %c0 to %c2 step %c1 {{",
         "{x}l = memref.load %a[{y}] : memref<16xf32>",
