@@ -241,6 +241,7 @@ def _promise(ctx: Context, inner: Context, arg: ScalarArg, given: Value) -> None
             message = f"`{arg.name.text}` may be {bounds[0 if low else 1]}; the motif takes values {side} {limit}."
             note = Note(arg.range.span, "its range is declared here")
             ctx.report("SG-BOUNDS", message, hint="Guard the application, or narrow the range.", notes=(note,))
+            inner.assumed.append(ctx.facts.push((form,)))
             continue
         test = compare_values(ctx, ">=" if low else "<=", given, made)
         ctx.emit("motif.assume", (ctx.operand(test),), ())

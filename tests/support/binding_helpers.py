@@ -6,6 +6,7 @@ import re
 import tempfile
 import textwrap
 from pathlib import Path
+from typing import Any
 
 from specgen import targets
 from specgen.binding import Bound, bind, check_motif
@@ -91,7 +92,9 @@ def told(diagnostics: tuple[Diagnostic, ...]) -> list[str]:
 def errors(body: str, **options: object) -> list[str]:
     """What is said of a body, with lines counted from the body's first (1)."""
     result = bound(body, **options)  # type: ignore[arg-type]
-    return [re.sub(r"^(\d+)", lambda m: str(int(m.group()) - _first(options)), line) for line in told(result.diagnostics)]
+    return [
+        re.sub(r"^(\d+)", lambda m: str(int(m.group()) - _first(options)), line) for line in told(result.diagnostics)
+    ]
 
 
 def _first(options: dict[str, object]) -> int:
@@ -104,3 +107,21 @@ def motif(content: str) -> list[str]:
     name = re.search(r"^name: (\w+)$", content, re.MULTILINE)
     assert name is not None
     return told(check_motif(load(content, name=name.group(1))))
+
+
+def run(body: str, *, entry: str = "k", n: int = 5, **options: object) -> dict[str, Any]:
+    """Run a body with `ARGS` on the interpreter: x[r, l] = 32 r + l + 1, ids[i] = i - 1; outputs by name."""
+    import numpy as np
+
+    from specgen.devices.interpreter import interpret
+
+    made = text(bound(body, **options), locations=True)  # type: ignore[arg-type]
+    args = {
+        "n": n,
+        "x": np.arange(1, 64 * 32 + 1, dtype=np.float32),
+        "ids": np.arange(-1, 63, dtype=np.int32),
+        "y": np.full(32, np.nan, np.float32),
+    }
+    result = interpret(made, entry, args)
+    assert result.findings == (), result.findings
+    return {"y": result.outputs["y"]}
