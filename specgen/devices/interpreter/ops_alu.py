@@ -149,20 +149,27 @@ def _elementwise(op: Operation, compiler: Compiler) -> Step:
 
 
 def _sum_overflow(a: Any, b: Any, r: Any) -> Any:
+    if b.ndim == 0:
+        return r < a if b >= 0 else r > a
     return ((a ^ r) & (b ^ r)) < 0
 
 
 def _difference_overflow(a: Any, b: Any, r: Any) -> Any:
+    if b.ndim == 0:
+        return r > a if b >= 0 else r < a
     return ((a ^ b) & (a ^ r)) < 0
 
 
 def _product_overflow(a: Any, b: Any, r: Any) -> Any:
-    """Exact where the float64 product is near 2**63 or beyond, false elsewhere."""
-    near = np.abs(np.multiply(a, b, dtype=np.float64)) > 9.2e18
-    if not np.count_nonzero(near):
-        return near
+    """Exact where the product of the largest sizes reaches 2**63, false elsewhere."""
+    if a.size and b.size and _largest(a) * _largest(b) < 2**63:
+        return np.False_
     exact = np.multiply(np.asarray(a).astype(object), np.asarray(b).astype(object))
     return np.asarray(exact != np.asarray(r).astype(object)).astype(bool)
+
+
+def _largest(x: Any) -> int:
+    return max(int(x.max()), -int(x.min()))
 
 
 _OVERFLOWS: Mapping[str, tuple[Function, Function, str]] = {

@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from specgen.devices.base import Arguments, DeviceError, Grid, Run
 from specgen.devices.interpreter import numerics
-from specgen.devices.interpreter.frame import Frame
+from specgen.devices.interpreter.frame import Frame, at
 from specgen.ir import locations
 from specgen.ir.optable import OPS
 
@@ -155,6 +155,9 @@ class Compiler:
             if step is not None:
                 counts[OPS[op.name].cls] += 1
                 steps.append(step)
+            promise = _pair(op.attributes.get("motif.range"))
+            if promise is not None:
+                steps.append(_promise_step(self.slot(op.results[0]), promise, where(op)))
         return Body(number, arguments, tuple(steps), passes)
 
     def need_subgroups(self, op: Operation) -> int:
@@ -166,6 +169,21 @@ class Compiler:
         if x * y * z % size:
             raise DeviceError(f"{where(op)}: {x * y * z} work-items are no multiple of the subgroup size {size}")
         return size
+
+
+def _promise_step(slot: int, promise: tuple[int, int], place: str) -> Step:
+    """Checks the range that an op claims for its result."""
+    low, high = promise
+
+    def step(env: Env, frame: Frame) -> None:
+        value = env[slot]
+        bad = (value < low) | (value > high)
+        if np.count_nonzero(bad):
+            frame.report(
+                "broken-assumption", place, bad, lambda p: f"the value is {at(value, p)}, promised [{low}, {high}]"
+            )
+
+    return step
 
 
 TERMINATORS = ("scf.yield", "scf.condition", "func.return")

@@ -325,6 +325,35 @@ def test_promises_about_arguments_and_contents() -> None:
     assert kinds(run_body(body, {"n": 12, "ids": good}, arguments)) == ["broken-assumption"]
 
 
+def test_claimed_ranges_of_results_are_checked() -> None:
+    body = """%a = arith.addi %n, %t {motif.range = array<i64: 0, 9>} : index"""
+    assert not run_body(body, {"n": 6}, [scalar("n")]).findings
+    bad = run_body(body, {"n": 7}, [scalar("n")])
+    assert kinds(bad) == ["broken-assumption"]
+    assert "the value is 10, promised [0, 9], work-item (3, 0, 0)" in bad.findings[0].detail
+
+
+def test_overflow_of_whole_arrays() -> None:
+    body = """%big = arith.constant 9223372036854775805 : index
+    %a = arith.addi %t, %big : index loc("k":1:1)
+    %b = arith.muli %a, %t : index loc("k":2:1)
+    %c = arith.addi %a, %t : index loc("k":3:1)
+    %n = arith.subi %c0, %t : index
+    %d = arith.subi %n, %a : index loc("k":4:1)"""
+    found = {f.where: f.detail.split("; ")[1:] for f in run_body(body, {}, []).findings}
+    values = [2**63 - 3 + t for t in range(4)]
+    wrapped = [v if v < 2**63 else v - 2**64 for v in values]
+    results = {
+        "k:1:1": values,
+        "k:2:1": [w * t for t, w in enumerate(wrapped)],
+        "k:3:1": [w + t for t, w in enumerate(wrapped)],
+        "k:4:1": [-t - w for t, w in enumerate(wrapped)],
+    }
+    for place, exact in results.items():
+        times = sum(not -(2**63) <= v < 2**63 for v in exact)
+        assert found.get(place) == (None if not times else [f"{times} times"] if times > 1 else []), place
+
+
 def test_division_shift_overflow_and_checks() -> None:
     zero = run_body("%r = arith.floordivsi %n, %t : index", {"n": 5}, [scalar("n")])
     assert kinds(zero) == ["division-by-zero"]
