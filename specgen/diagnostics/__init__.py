@@ -6,6 +6,7 @@ once (message skeletons, explanation, example), `render.py` prints text and JSON
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -32,10 +33,14 @@ class Source:
     name: str
     text: str
 
+    @functools.cached_property
+    def lines(self) -> tuple[str, ...]:
+        """All lines without their line breaks; split once, for callers look at many."""
+        return tuple(line.rstrip("\r") for line in self.text.split("\n"))
+
     def line(self, number: int) -> str:
         """The 1-based line `number` without its line break; empty when there is none."""
-        lines = self.text.split("\n")
-        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from specgen.diagnostics import Diagnostic, DiagnosticError, Source, Span
 from specgen.diagnostics.catalogue import diagnostic
-from specgen.expressions import Expr, constant, parse_expression
+from specgen.expressions import MAX_LENGTH, Expr, constant, parse_expression
 from specgen.model import Axis, Binding, Name, Range
 from specgen.schema.tree import Entry, Mapping, Node, Scalar, Sequence
 
@@ -61,7 +61,8 @@ class Context:
         if not isinstance(value, str):
             return constant(0, node.span)
         try:
-            return parse_expression(value, node.span, source=self.source, formula=formula)
+            source = self.source if len(value) <= MAX_LENGTH else None
+            return parse_expression(value, node.span, source=source, formula=formula)
         except DiagnosticError as error:
             self.findings += error.diagnostics
             return constant(0, node.span)

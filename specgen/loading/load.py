@@ -12,7 +12,7 @@ from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading.build_model import build_model
 from specgen.loading.paths import PathProblem, inside
 from specgen.loading.rules import check_rules
-from specgen.loading.source import read_source, start_of
+from specgen.loading.source import Findings, read_source, start_of
 from specgen.loading.toml_reader import read_toml
 from specgen.loading.unsupported import check_supported
 from specgen.loading.yaml_reader import read_yaml
@@ -126,6 +126,16 @@ class _File:
     diagnostics: tuple[Diagnostic, ...]
 
 
+def _shortened(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The first `Findings.LIMIT` findings of a file, and how many there are beside them."""
+    more = len(findings) - Findings.LIMIT
+    if more <= 0:
+        return tuple(findings)
+    kept = findings[: Findings.LIMIT]
+    message = f"there are at least {more} more findings in this file."
+    return (*kept, diagnostic("SG-LOAD", kept[-1].span, message, hint="Correct these first."))
+
+
 class _Loader:
     """Loads files once each; `files` is in order of first mention."""
 
@@ -169,7 +179,7 @@ class _Loader:
         sound = not has_errors(findings) and used.keys() == use_spans.keys()
         if complete:
             findings += check_rules(spec, sound=sound)
-        ordered = tuple(sorted(findings, key=lambda d: (d.span.line, d.span.column, d.code)))
+        ordered = _shortened(sorted(findings, key=lambda d: (d.span.line, d.span.column, d.code)))
         return _File(document, kind, spec if sound and not has_errors(ordered) else None, ordered)
 
     def _used(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 import tomllib
 from dataclasses import dataclass
 from typing import Any
@@ -41,11 +43,12 @@ class Places:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.lines = source.text.split("\n")
+        self.lines = source.lines
         self.known: dict[Path, Place] = {}
         self.repeated: list[tuple[Place, Place]] = []
         self._written: set[Path] = set()
         self._counts: dict[Path, int] = {}
+        self._starts: dict[int, list[int]] = {}
         self._refuse_brackets()
         self._document(_parser().parse(source.text.encode("utf-8")).root_node)
 
@@ -113,7 +116,12 @@ class Places:
     def _column(self, line: int, offset: int) -> int:
         """The 1-based column of a byte offset in a line."""
         text = self.lines[line] if line < len(self.lines) else ""
-        return (offset if text.isascii() else len(text.encode("utf-8")[:offset].decode("utf-8", "ignore"))) + 1
+        if text.isascii():
+            return offset + 1
+        if line not in self._starts:
+            widths = (len(character.encode("utf-8")) for character in text)
+            self._starts[line] = list(itertools.accumulate(widths, initial=0))
+        return bisect.bisect_right(self._starts[line], offset)
 
     def _document(self, root: Any) -> None:
         for node in root.children:

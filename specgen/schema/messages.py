@@ -8,8 +8,12 @@ from typing import Any
 
 from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.catalogue import diagnostic
+from specgen.schema import tables
 from specgen.schema.tree import Mapping, at, plain
 from specgen.schema.validator import Violation, violations
+
+MOST = 200
+"""Violations of one file that are worked on; more are no help, and finding nearest names costs time."""
 
 KINDS = ("kernel", "motif", "suite")
 
@@ -30,8 +34,8 @@ _MODIFIER_OF = {
 
 
 def check_shape(root: Mapping, kind: str) -> list[Diagnostic]:
-    """Every violation of a document of one of `KINDS`, in the order of the file."""
-    found = violations(plain(root), kind)
+    """Every violation (at most `MOST`) of a document of one of `KINDS`, in the order of the file."""
+    found = violations(plain(root), kind)[:MOST]
     misspelt = {
         (*v.path[:-1], near) for v in found if v.kind == "unknown" and (near := nearest(str(v.path[-1]), v.allowed))
     }
@@ -126,6 +130,9 @@ def _unknown(violation: Violation, root: Mapping, kind: str) -> Diagnostic:
     hint = f"Nearest: `{near}`." if near else "Remove it."
     if not near and word in _STATEMENTS and owner.strip("`") in _STATEMENTS:
         hint = f"Start a statement of its own: `- {word}:`."
+    if not near and len(violation.path) == 1:
+        others = [other for other in KINDS if word in tables.schema(other)]
+        hint = f"Only a {others[0]} has `{word}`." if others else hint
     message = f"`{word}` is no key of {owner}."
     return diagnostic("SG-KEY", span, message, found=word, allowed=violation.allowed, hint=hint)
 

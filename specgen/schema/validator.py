@@ -18,7 +18,7 @@ from cerberus.errors import ErrorDefinition
 from specgen.schema import tables
 from specgen.schema.tree import UNREADABLE, Unreadable
 
-# Codes that Cerberus leaves free; its bit 0x80 marks groups of errors.
+# Codes that Cerberus leaves free.
 BRANCH = ErrorDefinition(0x78, "branch")
 WORDS = ErrorDefinition(0x79, "words")
 
@@ -85,10 +85,14 @@ class DocumentValidator(cerberus.Validator):
     }
 
     def _error(self, *args: Any) -> None:
-        """Keep a leaf error as a `Violation`; Cerberus' own bookkeeping goes on as usual."""
-        super()._error(*args)
-        if len(args) < 2 or not isinstance(args[1], ErrorDefinition):
+        """Keep a leaf error as a `Violation`.
+
+        Cerberus' own lists stay empty, so that it asks no parent to sum up its children and sorts nothing.
+        """
+        if len(args) < 2:
             return
+        if isinstance(args[1], str):
+            args = (args[0], errors.CUSTOM, args[1])
         name, definition, *info = args
         kind = _KINDS.get(definition.code)
         if kind is None or self.document.get(name) is UNREADABLE:
@@ -159,5 +163,3 @@ class DocumentValidator(cerberus.Validator):
     def _descend(self, name: str, value: dict[str, Any], schema: tables.Schema) -> None:
         child = self._get_child_validator(document_crumb=name, schema_crumb=(name, "schema"), schema=schema)
         child.validate(value, normalize=False)
-        if child._errors:
-            self._error(child._errors)

@@ -192,6 +192,30 @@ def test_both_forms_take_a_byte_order_mark_and_crlf(tmp_path: Path, end: str) ->
     assert loaded.sha256 != load_spec(data).sha256
 
 
+HEAD = "spec: 1\nkind: kernel\nname: NAME\nsummary: x\n"
+LAUNCH = "launch: {workgroup_size: {lane: 32}}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "".join(f"kex{i}: 1\n" for i in range(9000)),
+        HEAD + LAUNCH + "body:\n" + "".join(f"- set: {{b{i}: {i}}}\n" for i in range(2000)),
+        HEAD + "requires:\n" + "".join("- >-\n" + "  a\n" * 1900 for _ in range(50)),
+        HEAD + "requires:\n- >-\n" + "  a\n" * 200_000,
+        HEAD + "define:\n" + "".join(f"  a{i}: {i}\n" for i in range(9000)),
+    ],
+    ids=["unknown keys", "unknown variables", "long blocks", "a longer block", "unused defines"],
+)
+def test_hostile_files_cost_bounded_time_and_output(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path, "hostile", text)
+    begin = time.perf_counter()
+    loaded = load_spec(path)
+    assert time.perf_counter() - begin < 15
+    assert loaded.spec is None
+    assert 1 <= len(loaded.diagnostics) <= 51
+
+
 def test_a_kernel_without_checks_is_a_warning(tmp_path: Path) -> None:
     loaded = load_spec(write(tmp_path, "bare", KERNEL.split("checks:")[0]))
     assert loaded.spec is not None
