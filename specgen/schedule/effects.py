@@ -27,6 +27,7 @@ class Kind(Enum):
     WORKGROUP_READ = auto()
     PRIVATE_READ = auto()
     WRITE = auto()
+    ATOMIC = auto()
     WORKGROUP_WRITE = auto()
     PRIVATE_WRITE = auto()
     COLLECTIVE = auto()
@@ -92,6 +93,8 @@ def _memory(op: Operation, *, reads: bool, writes: bool) -> Kind:
     memory = memory_of(op)
     if memory is None:
         return Kind.PURE if not (reads or writes) else Kind.OTHER
+    if reads and writes and space_of(memory) not in (WORKGROUP, PRIVATE):
+        return Kind.ATOMIC
     return _WRITES[space_of(memory)] if writes else _READS[space_of(memory)]
 
 

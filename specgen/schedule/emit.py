@@ -15,12 +15,15 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     LocationAttr,
+    UnitAttr,
     UnknownLoc,
     VectorType,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+ANY = "motif.any"
+"""On a constant whose value nothing looks at."""
 INDEX_MAX = 2**63 - 1
 """The largest `index`: coordinates are signed 64-bit values."""
 
@@ -142,9 +145,11 @@ class Emitter:
         """`left < right`, signed."""
         return self.value(arith.CmpiOp(left, right, "slt"))
 
-    def zero(self, type_: Attribute) -> SSAValue:
-        """A value of the type that nothing looks at."""
-        return self.value(zero(type_))
+    def anything(self, type_: Attribute) -> SSAValue:
+        """A value of the type that nothing looks at: zero, and marked so that a back end may leave it undefined."""
+        op = zero(type_)
+        op.attributes[ANY] = UnitAttr()
+        return self.value(op)
 
     def conditional(self, condition: SSAValue, types: Sequence[Attribute], then: Block, otherwise: Block) -> scf.IfOp:
         """An `scf.if` of two finished blocks."""

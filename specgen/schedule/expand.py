@@ -15,7 +15,7 @@ from specgen.schedule.passes import Log
 
 
 def expand_mixed(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
-    """Expand the mixed loops inside of `loop` that ask for it. Raises `Rejected` (U1, U2, U3, U7)."""
+    """Expand the mixed loops inside of `loop` that ask for it. Raises `Rejected` (U1 to U6)."""
     for inner in policy.loops(loop.body.block):
         effects = effects_of(inner)
         if not effects.reads or not effects.of(*PARTICIPANTS) or policy.UNROLL not in inner.attributes:

@@ -17,7 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from specgen.schedule.effects import Effects, Kind, kind_of, memory_of, space_of
 from specgen.schedule.emit import constant_of
 
-_WRITES = frozenset({Kind.WRITE, Kind.WORKGROUP_WRITE, Kind.PRIVATE_WRITE})
+_WRITES = frozenset({Kind.WRITE, Kind.ATOMIC, Kind.WORKGROUP_WRITE, Kind.PRIVATE_WRITE})
 _READS = frozenset({Kind.READ, Kind.WORKGROUP_READ, Kind.PRIVATE_READ})
 _WALLS = frozenset({Kind.GLOBAL_SYNC, Kind.WORKGROUP_SYNC, Kind.WHILE, Kind.OTHER})
 

@@ -34,7 +34,7 @@ def depth_of(loop: scf.ForOp) -> int:
 
 
 def lead_of(loop: scf.ForOp) -> int | None:
-    """The lead that the loop asks for; None for `auto`. Raises `Rejected` (L1, L3)."""
+    """The lead that the loop asks for; None for `auto`. Raises `Rejected` (lead-alone, lead-value)."""
     asked = loop.attributes.get(policy.LEAD)
     if asked is None:
         return 0
@@ -43,10 +43,10 @@ def lead_of(loop: scf.ForOp) -> int | None:
     lead = policy.integer(asked)
     if lead is None or not 0 <= lead <= DEPTH_MAX:
         raise Rejected(
-            [broken("L3", loop, f"the lead is {asked}", found=str(asked), allowed=("0 or more", policy.AUTO))]
+            [broken("lead-value", loop, f"the lead is {asked}", found=str(asked), allowed=("0 or more", policy.AUTO))]
         )
     if lead and policy.PIPELINE not in loop.attributes:
-        raise Rejected([broken("L1", loop, "the loop has `lead` and no `pipeline`")])
+        raise Rejected([broken("lead-alone", loop, "the loop has `lead` and no `pipeline`")])
     return lead
 
 
@@ -89,7 +89,9 @@ def _forbidden(effects: Effects) -> list[Diagnostic]:
     faults = []
     for kind, op in effects.ops:
         if kind is Kind.WRITE:
-            faults.append(_write(op, effects))
+            faults.append(_write(op, effects, "P8"))
+        elif kind is Kind.ATOMIC:
+            faults.append(_write(op, effects, "P16"))
         elif kind is Kind.GLOBAL_SYNC:
             faults.append(broken("P9", op, f"{describe(op)} orders buffers while later reads are already in flight"))
         elif kind is Kind.WHILE:
@@ -101,13 +103,13 @@ def _forbidden(effects: Effects) -> list[Diagnostic]:
     return faults
 
 
-def _write(op: Operation, effects: Effects) -> Diagnostic:
+def _write(op: Operation, effects: Effects, rule: str) -> Diagnostic:
     """Reads of the same buffer are named: they are what would be moved across the store."""
     memory = memory_of(op)
     crossing = [read for read in effects.reads if memory_of(read) is memory]
     buffer = "a buffer" if memory is None or memory.name_hint is None else f"`{memory.name_hint}`"
     notes = [(read, "this read of the same buffer would run ahead of the store") for read in crossing[:3]]
-    return broken("P8", op, f"{describe(op)} writes {buffer} while later reads are already in flight", notes=notes)
+    return broken(rule, op, f"{describe(op)} writes {buffer} while later reads are already in flight", notes=notes)
 
 
 @dataclass(frozen=True)

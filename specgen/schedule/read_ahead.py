@@ -55,7 +55,7 @@ def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
     legality.check_size(plan, depth)
     links = chains.chains_of(loop)
     if lead and not links.links:
-        raise Rejected([broken("L2", loop, "no read of the loop needs the value of another read")])
+        raise Rejected([broken("lead-chain", loop, "no read of the loop needs the value of another read")])
     distance = depth - 1 if lead is None else lead
     shape = legality.shape(plan, depth, knowledge)
     if shape.long is False:

@@ -10,14 +10,25 @@ from xdsl.ir import Operation
 from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.ir import locations
 
+FAMILY = "SG-LOOP"
+
 
 @dataclass(frozen=True)
 class Rule:
-    """`code` is the row of the loop contract, `title` what it asks for, `hint` the way out."""
+    """`key` is the row of the loop contract, `title` what it asks for, `hint` the way out.
 
-    code: str
+    Rules that are no rows of the contract (`numbered` false) share the code of the family.
+    """
+
+    key: str
     title: str
     hint: str
+    numbered: bool = True
+
+    @property
+    def code(self) -> str:
+        """The code of its diagnostics."""
+        return f"{FAMILY} {self.key}" if self.numbered else FAMILY
 
 
 _SERIAL = "Set `pipeline: 1`"
@@ -69,18 +80,33 @@ _ROWS = [
     Rule("U1", "a full unroll needs an exact trip count", "Use a factor, or bounds whose distance is constant."),
     Rule("U2", "the trip count of a full unroll is at most 65536", "Use a factor instead of `full`."),
     Rule("U3", "the step is a positive constant", "Use a constant positive step in `range`."),
-    Rule("U4", "the factor is exact and not negative", "Use a factor of 0 or more, or `full`."),
-    Rule("U5", "`order` needs `unroll`", "Give the loop an `unroll`, or remove `order`."),
-    Rule("U6", "`tail` needs an unroll by a factor", "Use a factor, or remove `tail`."),
-    Rule("U7", "`order` and `tail` are known words", "Use linear, interleaved or recurrence; guard or cut."),
-    Rule("U8", "a loop that carries storage is not unrolled", "Carry a value instead of a buffer."),
-    Rule("L1", "`lead` needs `pipeline`", "Give the loop a `pipeline`, or remove `lead`."),
-    Rule("L2", "`lead` needs a read that feeds the address or guard of another", "Remove `lead`."),
-    Rule("L3", "`lead` is 0 or more, or `auto`", "Use 0 or more, or `auto`."),
+    Rule("U4", "a full unroll's trip count does not depend on its lower bound", "Make the bounds' distance exact."),
+    Rule("U5", "the factor is exact and not negative", "Use a factor of 0 or more, or `full`."),
+    Rule("U6", "`order` and `tail` need `unroll`, and `tail` a factor", "Add `unroll`, or remove the key."),
+    Rule(
+        "words",
+        "`order` and `tail` are known words",
+        "Use linear, interleaved or recurrence; guard or cut.",
+        numbered=False,
+    ),
+    Rule(
+        "storage",
+        "a loop that carries storage is not unrolled",
+        "Carry a value instead of a buffer, or remove `unroll`.",
+        numbered=False,
+    ),
+    Rule("lead-alone", "`lead` needs `pipeline`", "Give the loop a `pipeline`, or remove `lead`.", numbered=False),
+    Rule(
+        "lead-chain",
+        "`lead` needs a read that feeds the address or guard of another",
+        "Remove `lead`.",
+        numbered=False,
+    ),
+    Rule("lead-value", "`lead` is 0 or more, or `auto`", "Use 0 or more, or `auto`.", numbered=False),
 ]
 
-RULES: dict[str, Rule] = {rule.code: rule for rule in _ROWS}
-"""Rules by code."""
+RULES: dict[str, Rule] = {rule.key: rule for rule in _ROWS}
+"""Rules by key."""
 
 
 class Rejected(Exception):
@@ -104,7 +130,7 @@ def span_of(op: Operation) -> Span:
 
 
 def broken(
-    code: str,
+    key: str,
     op: Operation,
     why: str,
     *,
@@ -113,9 +139,9 @@ def broken(
     notes: Sequence[tuple[Operation, str]] = (),
 ) -> Diagnostic:
     """The diagnostic for a rule that `op` breaks."""
-    rule = RULES[code]
+    rule = RULES[key]
     return Diagnostic(
-        code=f"SG-LOOP {code}",
+        code=rule.code,
         span=span_of(op),
         message=f"{why}. Rule: {rule.title}.",
         found=found,

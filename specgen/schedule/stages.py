@@ -33,7 +33,7 @@ class Halves:
                 emit.clone(op, values)
 
     def _guarded_producer(self, op: Operation, emit: Emitter, values: Values) -> None:
-        """The reads behind their guard; on the other side the record holds zeros that nothing looks at."""
+        """The reads behind their guard; on the other side the record holds what nothing looks at."""
         assert isinstance(op, scf.IfOp)
         reading = self.plan.splits[op]
         exports = self.plan.exports(op)
@@ -42,7 +42,7 @@ class Halves:
         self._produce(op.regions[reading].blocks[0], inner, values)
         inner.finish([values[value] for value in exports])
         other = _at(emit, op, blocks[1 - reading])
-        other.finish([other.zero(value.type) for value in exports])
+        other.finish([other.anything(value.type) for value in exports])
         types = [value.type for value in exports]
         condition = values.get(op.cond, op.cond)
         guarded = _at(emit, op, emit.block, emit.anchor).conditional(condition, types, *blocks)

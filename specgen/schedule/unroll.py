@@ -10,6 +10,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
+from specgen.diagnostics import Diagnostic
 from specgen.schedule import policy
 from specgen.schedule.copies import Body
 from specgen.schedule.emit import INDEX_MAX, Emitter, replace
@@ -72,15 +73,15 @@ def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
 
 
 def request_of(loop: scf.ForOp) -> Request:
-    """The loop's policies. Raises `Rejected` (U4 to U7)."""
+    """The loop's policies. Raises `Rejected` (U5, U6, words)."""
     attributes = loop.attributes
     order, tail = (policy.word(attributes.get(key)) for key in (policy.ORDER, policy.TAIL))
     for key, value, known in ((policy.ORDER, order, policy.ORDERS), (policy.TAIL, tail, policy.TAILS)):
         if key in attributes and value not in known:
-            raise Rejected([broken("U7", loop, f"unknown word {attributes[key]}", allowed=known)])
+            raise Rejected([broken("words", loop, f"unknown word {attributes[key]}", allowed=known)])
     if policy.UNROLL not in attributes:
-        code, key = ("U5", "order") if policy.ORDER in attributes else ("U6", "tail")
-        raise Rejected([broken(code, loop, f"the loop has `{key}` and no `unroll`")])
+        key = "order" if policy.ORDER in attributes else "tail"
+        raise Rejected([broken("U6", loop, f"the loop has `{key}` and no `unroll`")])
     asked = attributes[policy.UNROLL]
     if policy.word(asked) == policy.FULL:
         if tail is not None:
@@ -89,14 +90,14 @@ def request_of(loop: scf.ForOp) -> Request:
     factor = policy.integer(asked)
     if factor is None or factor < 0:
         raise Rejected(
-            [broken("U4", loop, f"the factor is {asked}", found=str(asked), allowed=("0 or more", policy.FULL))]
+            [broken("U5", loop, f"the factor is {asked}", found=str(asked), allowed=("0 or more", policy.FULL))]
         )
     return Request(factor, order or policy.LINEAR, tail)
 
 
 def checked_step(loop: scf.ForOp, knowledge: Knowledge) -> int:
     if any(isinstance(value.type, MemRefType) for value in loop.iter_args):
-        raise Rejected([broken("U8", loop, "the loop carries a buffer")])
+        raise Rejected([broken("storage", loop, "the loop carries a buffer")])
     step = knowledge.exact(loop, loop.step)
     if step is None or step <= 0:
         raise Rejected([broken("U3", loop, "the step is not a known positive number")])
@@ -107,8 +108,7 @@ def full(loop: scf.ForOp, request: Request, step: int, knowledge: Knowledge, log
     """Put all copies in the place of the loop."""
     trips = knowledge.trip_count(loop)
     if trips is None:
-        bounds = "its bounds leave the trip count open"
-        raise Rejected([broken("U1", loop, f"the loop cannot be unrolled in full: {bounds}")])
+        raise Rejected([_open_count(loop, knowledge)])
     if trips > FULL_MAX:
         raise Rejected([broken("U2", loop, f"{trips} copies", found=str(trips), allowed=(f"at most {FULL_MAX}",))])
     log.unrolls.append(_row(loop, request, "unrolled", step, trips, "none"))
@@ -119,6 +119,12 @@ def full(loop: scf.ForOp, request: Request, step: int, knowledge: Knowledge, log
     if counters:
         results = emit_copies(Body(loop), request.order, emit, counters, results, step)
     replace(loop, results)
+
+
+def _open_count(loop: scf.ForOp, knowledge: Knowledge) -> Diagnostic:
+    if knowledge.exact(loop, loop.lb) is None and knowledge.exact(loop, loop.ub) is not None:
+        return broken("U4", loop, "the lower bound varies and the trip count with it")
+    return broken("U1", loop, "the bounds leave the trip count open")
 
 
 def _tail(loop: scf.ForOp, request: Request, knowledge: Knowledge) -> str:

@@ -39,7 +39,7 @@ func.func @varying(%count: index {motif.range = array<i64: 0, 64>}, %in: memref<
 // CHECK-NEXT: %x_1 = memref.load %in[%j, %lane] : memref<64x32xf32>
 // CHECK-NEXT: scf.yield %x_1 : f32
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %2 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: %2 = arith.constant {motif.any} 0.000000e+00 : f32
 // CHECK-NEXT: scf.yield %2 : f32
 // CHECK: %3, %4, %5 = scf.for %i = %0 to %count step %c1 iter_args(%acc = %f0, %inside_1 = %inside, %x_2 = %x) -> (f32, i1, f32) {
 // CHECK-NEXT: %inside_2 = arith.cmpi slt, %i, %limit : index
@@ -48,7 +48,7 @@ func.func @varying(%count: index {motif.range = array<i64: 0, 64>}, %in: memref<
 // CHECK-NEXT: %x_4 = memref.load %in[%j_1, %lane] : memref<64x32xf32>
 // CHECK-NEXT: scf.yield %x_4 : f32
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %6 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: %6 = arith.constant {motif.any} 0.000000e+00 : f32
 // CHECK-NEXT: scf.yield %6 : f32
 // CHECK: %next = scf.if %inside_1 -> (f32) {
 // CHECK-NEXT: %s = arith.addf %acc, %x_2 : f32
@@ -125,7 +125,7 @@ func.func @invariant(%count: index {motif.range = array<i64: 0, 64>}, %in: memre
 // CHECK-NEXT: %x_1 = memref.load %in[%j, %lane] : memref<64x32xf32>
 // CHECK-NEXT: scf.yield %x_1 : f32
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %2 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: %2 = arith.constant {motif.any} 0.000000e+00 : f32
 // CHECK-NEXT: scf.yield %2 : f32
 // CHECK: %3, %4 = scf.for %i = %0 to %count step %c1 iter_args(%acc = %f0, %x_2 = %x) -> (f32, f32) {
 // CHECK-NEXT: %x_3 = scf.if %always -> (f32) {
@@ -133,7 +133,7 @@ func.func @invariant(%count: index {motif.range = array<i64: 0, 64>}, %in: memre
 // CHECK-NEXT: %x_4 = memref.load %in[%j_1, %lane] : memref<64x32xf32>
 // CHECK-NEXT: scf.yield %x_4 : f32
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %5 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT: %5 = arith.constant {motif.any} 0.000000e+00 : f32
 // CHECK-NEXT: scf.yield %5 : f32
 // CHECK: %next = scf.if %always -> (f32) {
 // CHECK-NEXT: %s = arith.addf %acc, %x_2 : f32

@@ -1,3 +1,9 @@
+// refused: atomic
+%x = memref.load %a[%i] : memref<16xf32>
+%old = "memref.atomic_rmw"(%x, %b, %i) <{kind = 0 : i64}> : (f32, memref<16xf32>, index) -> f32  HERE
+%t = arith.addf %acc, %x : f32
+scf.yield %t : f32
+
 // refused
 %x = memref.load %a[%i] : memref<16xf32>
 "motif.fence"() : () -> ()  HERE

@@ -19,12 +19,6 @@ scf.if %q {
 %t = arith.addf %acc, %x : f32
 scf.yield %t : f32
 
-// refused: atomic
-%x = memref.load %a[%i] : memref<16xf32>
-%old = "memref.atomic_rmw"(%x, %b, %i) <{kind = 0 : i64}> : (f32, memref<16xf32>, index) -> f32  HERE
-%t = arith.addf %acc, %x : f32
-scf.yield %t : f32
-
 // accepted
 // high: %n
 %x = memref.load %a[%i] : memref<16xf32>
