@@ -1,0 +1,310 @@
+"""Emission inside one function: values, conversions between kinds, blocks, source lines.
+
+How IR types live in SPIR-V values ("kinds", see `builder.REGISTER_BITS`): i1 is `bool`; i8, i16 and i32 are `u32`
+holding the sign-extended value; i64 is `u64`; `index` is `u32` where facts prove that the value fits in 32 signed
+bits, else `u64`; bf16 is `f32` holding a value that bf16 has; the other floats are themselves. A vector is a tuple
+of scalars: SPIR-V vectors end at four components and drivers take them apart anyway.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from specgen.ir import locations
+from specgen.ir.facts import Facts
+from specgen.ir.optable import OPS
+from specgen.lowering import LoweringError
+from specgen.lowering.spirv.builder import Builder, Id, Instruction, Operand, Text, glsl_number
+
+if TYPE_CHECKING:
+    from specgen.lowering.spirv.memory import Memory
+    from specgen.targets import Target
+
+KINDS = {
+    "i1": "bool",
+    "i8": "u32",
+    "i16": "u32",
+    "i32": "u32",
+    "i64": "u64",
+    "f16": "f16",
+    "bf16": "f32",
+    "f32": "f32",
+    "f64": "f64",
+}
+BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+USES_SUBGROUPS = ("gpu.lane_id", "gpu.subgroup_id", *(n for n, row in OPS.items() if row.cls == "collective"))
+INT32 = (-(2**31), 2**31 - 1)
+
+
+@dataclass(frozen=True)
+class Value:
+    """Scalars of one kind: one for a scalar value, as many as elements for a vector."""
+
+    kind: str
+    ids: tuple[Id, ...]
+
+    @property
+    def scalar(self) -> Id:
+        """The only scalar."""
+        (only,) = self.ids
+        return only
+
+
+def element_name(type_: Attribute) -> str:
+    """The element type of a scalar, vector or memref type as text: `f32`, `index`, ..."""
+    if isinstance(type_, VectorType | MemRefType):
+        type_ = type_.element_type
+    return "index" if isinstance(type_, IndexType) else str(type_)
+
+
+def lane_count(type_: Attribute) -> int:
+    """Elements of a vector type, 1 for a scalar."""
+    return type_.get_shape()[0] if isinstance(type_, VectorType) else 1
+
+
+def _workgroup_size(function: FuncOp) -> tuple[int, int, int]:
+    attribute = function.attributes.get("motif.workgroup_size")
+    if not isinstance(attribute, DenseArrayBase):
+        raise LoweringError(f"{function.sym_name.data} has no motif.workgroup_size")
+    x, y, z = (int(n) for n in attribute.get_values())
+    return x, y, z
+
+
+def _live_ops(function: FuncOp) -> set[Operation]:
+    """Ops that something observable depends on. Checks and promises are dropped, so what only they use is not live."""
+    live: set[Operation] = set()
+    for op in reversed(list(function.walk())):
+        row = OPS.get(op.name)
+        if row is None or not (row.pure or row.cls == "meta" or (row.reads and not row.writes)):
+            live.add(op)
+        elif any(use.operation in live for result in op.results for use in result.uses):
+            live.add(op)
+    return live
+
+
+class Emitter:
+    """The state of lowering one function."""
+
+    def __init__(self, builder: Builder, function: FuncOp, target: Target) -> None:
+        self.builder = builder
+        self.function = function
+        self.target = target
+        self.facts = Facts(function)
+        self.values: dict[SSAValue, Value] = {}
+        self.memories: dict[SSAValue, Memory] = {}
+        self.interface: list[Id] = []
+        self.block = Id(0)
+        self.workgroup_size = _workgroup_size(function)
+        declared = function.attributes.get("motif.subgroup_size")
+        self.subgroup_size = declared.value.data if isinstance(declared, IntegerAttr) else target.subgroup_size
+        self.flat = any(op.name in USES_SUBGROUPS for op in function.walk())
+        self.minimum_subgroup_size = 1
+        self._first = 0
+        self._live = _live_ops(function)
+        self._line: tuple[str, int, int] | None = None
+        self._place: tuple[str, int, int] | None = None
+
+    def is_live(self, op: Operation) -> bool:
+        """Whether anything observable depends on the op."""
+        return op in self._live
+
+    # Instructions
+
+    def at(self, op: Operation) -> None:
+        """Instructions from now on come from `op`."""
+        self._place = locations.of(op)
+
+    def where(self, op: Operation) -> str:
+        """A prefix for messages about `op`."""
+        return locations.text(op) or self.function.sym_name.data
+
+    def refuse(self, op: Operation, reason: str) -> LoweringError:
+        """The error that says why `op` has no form in SPIR-V."""
+        return LoweringError(f"{self.where(op)}: {op.name}: {reason}")
+
+    def emit(self, name: str, *operands: Operand, type: Id | None = None, result: Id | None = None) -> Id:
+        """An instruction in the current block."""
+        self._put_line()
+        return self.builder.emit("function", name, *operands, type=type, result=result)
+
+    def op(self, name: str, kind: str, *operands: Operand) -> Id:
+        """An instruction with a scalar result of `kind`."""
+        return self.emit(name, *operands, type=self.builder.type(kind))
+
+    def exact(self, name: str, kind: str, *operands: Operand) -> Id:
+        """A float instruction that must not be contracted with another."""
+        made = self.op(name, kind, *operands)
+        self.builder.emit("annotation", "OpDecorate", made, "Decoration.NoContraction")
+        return made
+
+    def glsl(self, name: str, kind: str, *operands: Operand) -> Id:
+        """An instruction of GLSL.std.450 with a scalar result of `kind`."""
+        return self.op("OpExtInst", kind, self.builder.glsl, glsl_number(name), *operands)
+
+    def phi(self, kind: str) -> tuple[Instruction, Id]:
+        """An `OpPhi` without edges: append value and block of each."""
+        self._put_line()
+        return self.builder.instruction("function", "OpPhi", (), self.builder.type(kind))
+
+    def label(self, block: Id) -> None:
+        """Start a block."""
+        self.builder.emit("function", "OpLabel", result=block)
+        self.block = block
+        self._line = None
+
+    def branch(self, block: Id) -> None:
+        """End the block with a jump."""
+        self.emit("OpBranch", block)
+
+    def split(self, merge: tuple[Operand, ...], condition: Id, true: Id, false: Id) -> None:
+        """End the block with a merge instruction (name and operands) and a conditional branch."""
+        name, *operands = merge
+        self._put_line()
+        self.builder.emit("function", str(name), *operands)
+        self.builder.emit("function", "OpBranchConditional", condition, true, false)
+
+    def jump_into(self, merge: tuple[Operand, ...], block: Id) -> None:
+        """End the block with a merge instruction (name and operands) and a jump."""
+        name, *operands = merge
+        self._put_line()
+        self.builder.emit("function", str(name), *operands)
+        self.builder.emit("function", "OpBranch", block)
+
+    def _put_line(self) -> None:
+        if self._place is not None and self._place != self._line:
+            file, line, column = self._place
+            name = self.file_name(file)
+            self.builder.emit("function", "OpLine", name, line, column)
+            self._line = self._place
+
+    def file_name(self, file: str) -> Id:
+        """The OpString of a file name."""
+        key = ("OpString", file)
+        strings = self.builder.named
+        if key not in strings:
+            strings[key] = self.builder.emit("debug_string", "OpString", Text(file))
+            self.builder.emit("debug_string", "OpSource", "SourceLanguage.Unknown", 1, strings[key])
+        return strings[key]
+
+    # Constants and small arithmetic
+
+    def const(self, kind: str, value: int | float | bool) -> Id:
+        """A constant."""
+        return self.builder.constant(kind, value)
+
+    def known(self, scalar: Id) -> int | None:
+        """The value of an integer constant, None for anything else."""
+        return self.builder.integers.get(scalar)
+
+    def add(self, kind: str, a: Id, b: Id) -> Id:
+        """Integer sum; folds constants."""
+        x, y = self.known(a), self.known(b)
+        if x is not None and y is not None:
+            return self.const(kind, x + y)
+        if x == 0:
+            return b
+        return a if y == 0 else self.op("OpIAdd", kind, a, b)
+
+    def mul(self, kind: str, a: Id, b: Id) -> Id:
+        """Integer product; folds constants."""
+        x, y = self.known(a), self.known(b)
+        if x is not None and y is not None:
+            return self.const(kind, x * y)
+        if x == 1:
+            return b
+        return a if y == 1 else self.op("OpIMul", kind, a, b)
+
+    def select(self, kind: str, condition: Id, a: Id, b: Id) -> Id:
+        """`a` where the condition holds, else `b`."""
+        return self.op("OpSelect", kind, condition, a, b)
+
+    # Values
+
+    def kind_of(self, value: SSAValue) -> str:
+        """The kind in which a value lives."""
+        name = element_name(value.type)
+        if name == "index":
+            return "u32" if self.fits_32_bits(value) else "u64"
+        try:
+            return KINDS[name]
+        except KeyError:
+            raise LoweringError(f"{self.function.sym_name.data}: SPIR-V has no values of type {name}") from None
+
+    def fits_32_bits(self, value: SSAValue) -> bool:
+        """Whether an integer is proven to lie in 32 signed bits where it is defined."""
+        found = self.facts.range(value)
+        return found.low >= INT32[0] and found.high <= INT32[1]
+
+    def define(self, value: SSAValue, ids: tuple[Id, ...], kind: str | None = None) -> None:
+        """Give a value its scalars, converted from `kind` where it lives in another."""
+        wanted = self.kind_of(value)
+        if kind is not None and kind != wanted:
+            ids = tuple(self.resize(i, kind, wanted) for i in ids)
+        self.values[value] = Value(wanted, ids)
+
+    def get(self, value: SSAValue, kind: str | None = None) -> tuple[Id, ...]:
+        """The scalars of a value, as `kind` when given (`u32` or `u64`)."""
+        held = self.values[value]
+        if kind is None or kind == held.kind:
+            return held.ids
+        return tuple(self.resize(i, held.kind, kind) for i in held.ids)
+
+    def scalar(self, value: SSAValue, kind: str | None = None) -> Id:
+        """The scalar of a value that is no vector."""
+        (only,) = self.get(value, kind)
+        return only
+
+    def resize(self, scalar: Id, source: str, target: str) -> Id:
+        """An integer in another width: sign-extended or cut."""
+        if source == target:
+            return scalar
+        known = self.known(scalar)
+        if known is not None:
+            return self.const(target, known)
+        if {source, target} != {"u32", "u64"}:
+            raise LoweringError(f"{self.function.sym_name.data}: no width change from {source} to {target}")
+        return self.op("OpSConvert" if target == "u64" else "OpUConvert", target, scalar)
+
+    # Interface
+
+    def begin(self) -> None:
+        """Start the first block; private variables will stand at its head."""
+        self.label(self.builder.new_id())
+        self._first = len(self.builder.sections["function"])
+
+    def private_variable(self, pointer: Id) -> Id:
+        """A variable of this work-item; `pointer` is its type."""
+        section = self.builder.sections["function"]
+        _, result = self.builder.instruction("function", "OpVariable", ("StorageClass.Function",), pointer)
+        section.insert(self._first, section.pop())
+        self._first += 1
+        return result
+
+    def builtin(self, name: str, count: int = 1) -> Id:
+        """The value of an input built-in (u32 scalar, or vector of `count`), loaded where it is asked for."""
+        builder = self.builder
+        type_ = builder.vector("u32", count)
+        key = ("builtin", name)
+        if key not in builder.named:
+            variable = builder.emit("global", "OpVariable", "StorageClass.Input", type=builder.pointer("Input", type_))
+            builder.emit("annotation", "OpDecorate", variable, "Decoration.BuiltIn", f"BuiltIn.{name}")
+            builder.named[key] = variable
+        variable = builder.named[key]
+        self.use(variable)
+        return self.emit("OpLoad", variable, type=type_)
+
+    def need_subgroup_size(self, op: Operation, size: int) -> None:
+        """The device's subgroups must have at least `size` lanes. Raises `LoweringError` when the target's have not."""
+        if self.subgroup_size is not None and self.subgroup_size < size:
+            raise self.refuse(op, f"it needs {size} lanes, the subgroup has {self.subgroup_size}")
+        self.minimum_subgroup_size = max(self.minimum_subgroup_size, size)
+
+    def use(self, variable: Id) -> None:
+        """List a global variable in the interface of the entry point."""
+        if variable not in self.interface:
+            self.interface.append(variable)
