@@ -59,6 +59,8 @@ class Shared:
     """Policies of the kernel that stand alone as a depth or factor."""
     used_elsewhere: set[str] = field(default_factory=set)
     """Policies of the kernel that are looked up outside of `schedule:`."""
+    unsupported: bool = False
+    """Whether a part of the language that is not supported yet was met; it is told once."""
     refused: bool = False
     """Whether the target (not the spec) is at fault for an error."""
 
@@ -90,7 +92,6 @@ class Context:
         self.demands: list[Demand] = []
         self.equations: dict[int, Level] = {}
         self.notes: list[Diagnostic] = []
-        self.assumed: list[list[Linear]] = []
         self.carried: list[tuple[Span, tuple[str, ...]]] = []
         self.words: tuple[str, ...] = ()
         self.sizes: tuple[tuple[str, int], ...] = ()
@@ -125,6 +126,10 @@ class Context:
         allowed: tuple[str, ...] = (),
     ) -> Unknown:
         """Record a finding (once) and give the value that silences its followers."""
+        if code == "SG-UNSUPPORTED":
+            if self.shared.unsupported:
+                return UNKNOWN
+            self.shared.unsupported = True
         span = at if isinstance(at, Span) else self.expr.span_of(at) if at is not None else self.span
         self.shared.diagnostics.setdefault(
             diagnostic(code, span, message, severity=severity, found=found, allowed=allowed, hint=hint, notes=notes)

@@ -302,7 +302,7 @@ def masked(ctx: Context, mask: Value) -> Iterator[None]:
 def branch(ctx: Context, test: Value, side: bool, text: str, inside: Callable[[], T]) -> tuple[Block, T]:
     """Bind something that runs only where `test` is `side`: its operations, and what `inside` returned."""
     facts = ctx.facts
-    held = facts.push(test.when_true if side else test.when_false)
+    facts.push(test.when_true if side else test.when_false)
     hidden = test.partial[0 if side else 1]
     facts.unlearned += hidden
     ctx.builder.open()
@@ -312,7 +312,7 @@ def branch(ctx: Context, test: Value, side: bool, text: str, inside: Callable[[]
     finally:
         block = ctx.builder.close()
         facts.unlearned -= hidden
-        facts.pop(held)
+        facts.pop()
     return block, result
 
 

@@ -6,10 +6,9 @@ import ast
 import difflib
 from collections.abc import Callable
 
-from specgen.binding import collectives, convert, operators, static, vectors
+from specgen.binding import collectives, convert, forms, operators, static, vectors
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.convert import Maybe, static_typed, unify
-from specgen.binding.linear import Linear
 from specgen.binding.names import FUNCTIONS, lookup
 from specgen.binding.types import BOOL, INDEX, REAL, SCALARS, Scalar, same_shape
 from specgen.binding.values import SUBGROUP, VARYING, Unknown, Value, Word
@@ -174,23 +173,8 @@ def extreme(ctx: Context, node: ast.AST, symbol: str, a: Value, b: Value) -> May
     (alo, ahi), (blo, bhi) = ctx.interval(a), ctx.interval(b)
     pick = min if symbol == "min" else max
     interval = pick(alo, blo), pick(ahi, bhi)
-    lin = _extreme_form(ctx, symbol, a.lin, b.lin, interval) if isinstance(a.type, Scalar) else None
+    lin = forms.extreme(ctx.facts, symbol, a.lin, b.lin) if a.lin is not None and b.lin is not None else None
     return ctx.op(name, a.type, a, b, lin=lin, interval=interval)
-
-
-def _extreme_form(
-    ctx: Context, symbol: str, a: Linear | None, b: Linear | None, interval: tuple[int, int]
-) -> Linear | None:
-    if a is None or b is None:
-        return None
-    sign = 1 if symbol == "min" else -1
-    if ctx.facts.nonnegative((b - a).scaled(sign)):
-        return a
-    if ctx.facts.nonnegative((a - b).scaled(sign)):
-        return b
-    made = ctx.facts.atom(*interval)
-    ctx.facts.always((a - made).scaled(sign), (b - made).scaled(sign))
-    return made
 
 
 def _clamp(ctx: Context, node: ast.Call, values: list[Value]) -> Result:
@@ -293,15 +277,8 @@ def ceil_division(ctx: Context, a: Value, b: Value) -> Value:
         text = ctx.expr.text_of(ctx.node) if ctx.node is not None else ""
         operators.check(ctx, nonzero, "division-by-zero", f"the divisor of `{text}` is 0")
         b = ctx.op("arith.select", b.type, nonzero, b, static_typed(b.type, 1))
-    (alo, ahi), (blo, bhi) = ctx.interval(a), ctx.interval(b)
-    unsigned = a.type.element.kind == "unsigned" or (alo >= 0 and blo > 0)
-    lin = None
-    if blo > 0:
-        corners = [-(-x // y) for x in (alo, ahi) for y in (blo, bhi)]
-        lin = ctx.facts.atom(min(corners), max(corners))
-        if a.lin is not None and b.lin is not None and b.lin.number is not None:
-            rest = lin.scaled(b.lin.number) - a.lin
-            ctx.facts.always(rest, Linear(b.lin.number - 1) - rest)
+    unsigned = a.type.element.kind == "unsigned" or (ctx.interval(a)[0] >= 0 and ctx.interval(b)[0] > 0)
+    lin = forms.ceil_quotient(ctx.facts, a.lin, b.lin) if a.lin is not None and b.lin is not None else None
     made = ctx.op("arith.ceildivui" if unsigned else "arith.ceildivsi", a.type, a, b, lin=lin)
     return made if nonzero is None else ctx.op("arith.select", a.type, nonzero, made, static_typed(a.type, 0))
 

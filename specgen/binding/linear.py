@@ -6,7 +6,7 @@ element. Facts of an atom that always hold are kept with it; facts of enclosing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, gcd
@@ -82,8 +82,12 @@ class Facts:
 
     def __init__(self) -> None:
         self.atoms: list[Atom] = []
-        self.by_atom: dict[int, list[Linear]] = {}
-        self.quotients: dict[tuple[Linear, int], Linear] = {}
+        self.lasting: dict[int, list[Linear]] = {}
+        """Facts that hold wherever their newest atom is visible, by that atom."""
+        self.passing: dict[int, list[Linear]] = {}
+        """Facts of enclosing conditions, by each of their atoms."""
+        self.scopes: list[list[Linear]] = []
+        self.known: dict[object, Linear] = {}
         self.unlearned = 0
         """How many enclosing conditions say more than was understood."""
 
@@ -92,30 +96,62 @@ class Facts:
         self.atoms.append(Atom(lo, hi, declared))
         return Linear(0, ((len(self.atoms) - 1, 1),))
 
+    def named(self, key: object, make: Callable[[], Linear]) -> Linear:
+        """The form of an integer that is computed alike wherever it appears; `make` may use lasting facts only."""
+        form = self.known.get(key)
+        if form is None:
+            form = self.known[key] = make()
+        return form
+
     def always(self, *forms: Linear) -> None:
         """Record facts (`form >= 0`) that hold wherever their newest atom is visible."""
         for form in (tightened(f) for f in forms):
             if form.terms:
-                self.by_atom.setdefault(form.terms[-1][0], []).append(form)
+                self.lasting.setdefault(form.terms[-1][0], []).append(form)
 
-    def push(self, forms: Iterable[Linear]) -> list[Linear]:
-        """Record facts of a condition; hand the result to `pop`."""
-        held = [tightened(f) for f in forms if f.terms]
-        for form in held:
-            for atom, _ in form.terms:
-                self.by_atom.setdefault(atom, []).append(form)
-        return held
+    def push(self, forms: Iterable[Linear]) -> None:
+        """Start a place where more facts hold; `pop` ends it."""
+        self.scopes.append([])
+        for form in forms:
+            self.note(form)
 
-    def pop(self, held: list[Linear]) -> None:
-        """Forget the facts of one `push`."""
-        for form in held:
+    def note(self, form: Linear) -> None:
+        """Record a fact until the innermost place ends."""
+        if not self.scopes:
+            self.always(form)
+            return
+        form = tightened(form)
+        self.scopes[-1].append(form)
+        for atom, _ in form.terms:
+            self.passing.setdefault(atom, []).append(form)
+
+    def narrow(self, form: Linear, bounds: tuple[int, int]) -> None:
+        """Record bounds of an atom that hold here and are better than its own."""
+        own = self.atoms[form.terms[0][0]]
+        if bounds[0] > own.lo:
+            self.note(form.plus(-bounds[0]))
+        if bounds[1] < own.hi:
+            self.note(form.scaled(-1).plus(bounds[1]))
+
+    def pop(self) -> None:
+        """End the innermost place."""
+        for form in reversed(self.scopes.pop()):
             for atom, _ in form.terms:
-                known = self.by_atom[atom]
-                del known[next(i for i in reversed(range(len(known))) if known[i] is form)]
+                self.passing[atom].pop()
 
     def interval(self, form: Linear) -> tuple[int, int]:
-        """Bounds of the form from the atoms' own intervals and the facts."""
+        """Bounds of the form at this place."""
         return ceil(self.lower(form)), floor(-self.lower(form.scaled(-1)))
+
+    def wide(self, form: Linear) -> tuple[int, int]:
+        """Bounds of the form wherever its atoms are visible."""
+        if not self.scopes:
+            return self.interval(form)
+        held, self.passing = self.passing, {}
+        try:
+            return self.interval(form)
+        finally:
+            self.passing = held
 
     def nonnegative(self, form: Linear) -> bool:
         """Whether `form >= 0` is proven here."""
@@ -127,7 +163,7 @@ class Facts:
         if depth == 0:
             return best
         for atom, coefficient in form.terms:
-            for fact in self.by_atom.get(atom, ()):
+            for fact in (*self.lasting.get(atom, ()), *self.passing.get(atom, ())):
                 share = next(c for a, c in fact.terms if a == atom)
                 if (share > 0) == (coefficient > 0):
                     ratio = Fraction(coefficient) / share

@@ -179,7 +179,7 @@ def conditional(ctx: Context, statement: While) -> None:
     before = ctx.builder.close()
     level = test.level if isinstance(test, Value) else UNIFORM
     inner = _forwarded(ctx, variables)
-    held = ctx.facts.push(test.when_true) if isinstance(test, Value) else []
+    ctx.facts.push(test.when_true if isinstance(test, Value) else ())
     hidden = test.partial[0] if isinstance(test, Value) else False
     ctx.facts.unlearned += hidden
     ctx.builder.open()
@@ -188,7 +188,7 @@ def conditional(ctx: Context, statement: While) -> None:
     _yield(ctx, statement.body, variables, keys, level)
     after = ctx.builder.close()
     ctx.facts.unlearned -= hidden
-    ctx.facts.pop(held)
+    ctx.facts.pop()
     regions = (Region(tuple(arguments), tuple(before.ops)), Region(tuple(inner), tuple(after.ops)))
     with ctx.at_place(statement.span):
         hints = tuple(n.text for n in variables)

@@ -193,14 +193,22 @@ def load(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
     (made,) = ctx.emit("memref.load", operands, (buffer.element.memory,), extra=extra, hints=(_hint(ctx),))
     lin: Linear | None = None
     if limits is not None:
-        lin = ctx.facts.atom(*limits, declared=buffer.declared is not None)
-        ctx.facts.always(*(f for f in _promised(buffer, lin)))
+        lin = _element_form(ctx, buffer, indices, limits)
     return from_memory(ctx, Value(buffer.element, made.name, level=_level(buffer, indices), lin=lin))
 
 
-def _promised(buffer: Buffer, lin: Linear) -> list[Linear]:
-    """What a range with ends that depend on arguments says of an element."""
-    return [end(lin) for end in buffer.promises]
+def _element_form(ctx: Context, buffer: Buffer, indices: list[Value], limits: tuple[int, int]) -> Linear:
+    """An element as a form with its promises; the same element of a buffer that is only read is the same form."""
+
+    def make() -> Linear:
+        lin = ctx.facts.atom(*limits, declared=buffer.declared is not None)
+        ctx.facts.always(*(end(lin) for end in buffer.promises))
+        return lin
+
+    places = tuple(i.lin for i in indices)
+    if buffer.access != "read" or buffer.space != "global" or None in places:
+        return make()
+    return ctx.facts.named((buffer.ssa, places), make)
 
 
 def _hint(ctx: Context) -> str:

@@ -57,8 +57,6 @@ def body(ctx: Context) -> Results:
     made = declare.memories(ctx)
     block(ctx, ctx.spec.body, scoped=False)
     declare.check_memory_read(ctx, made)
-    for facts in reversed(ctx.assumed):
-        ctx.facts.pop(facts)
     return Results({r.name.text: _result(ctx, r) for r in ctx.spec.results})
 
 
@@ -241,11 +239,11 @@ def _promise(ctx: Context, inner: Context, arg: ScalarArg, given: Value) -> None
             message = f"`{arg.name.text}` may be {bounds[0 if low else 1]}; the motif takes values {side} {limit}."
             note = Note(arg.range.span, "its range is declared here")
             ctx.report("SG-BOUNDS", message, hint="Guard the application, or narrow the range.", notes=(note,))
-            inner.assumed.append(ctx.facts.push((form,)))
+            ctx.facts.note(form)
             continue
         test = compare_values(ctx, ">=" if low else "<=", given, made)
         ctx.emit("motif.assume", (ctx.operand(test),), ())
-        inner.assumed.append(ctx.facts.push((form,)))
+        ctx.facts.note(form)
 
 
 def _vector(ctx: Context, inner: Context, arg: VectorArg, given: Given, at: Span) -> Given:

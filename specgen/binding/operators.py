@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Callable
 
-from specgen.binding import static
+from specgen.binding import forms, static
 from specgen.binding.context import Context
 from specgen.binding.convert import Maybe, per_element, static_typed, unify
 from specgen.binding.linear import Linear
@@ -135,31 +135,10 @@ def _integer_form(ctx: Context, symbol: str, a: Value, b: Value) -> Linear | Non
     else:
         form = None
     if form is None:
-        bounds = _product(ctx, symbol, a, b)
-        limits = a.type.element.limits
-        return None if bounds is None else ctx.facts.atom(max(bounds[0], limits[0]), min(bounds[1], limits[1]))
+        return forms.bounded(ctx.facts, symbol, x, y, forms.product_rule(symbol, a.type.element))
     if a.type.element.kind == "index":
         return form
-    lo, hi = ctx.facts.interval(form)
-    return form if a.type.element.limits[0] <= lo and hi <= a.type.element.limits[1] else None
-
-
-def _product(ctx: Context, symbol: str, a: Value, b: Value) -> tuple[int, int] | None:
-    """Bounds of `a * b`, or of `a & b` with a side that is not negative; None when they do not fit the type."""
-    (alo, ahi), (blo, bhi) = ctx.interval(a), ctx.interval(b)
-    if symbol == "&":
-        tops = [hi for lo, hi in ((alo, ahi), (blo, bhi)) if lo >= 0]
-        return (0, min(tops)) if tops else None
-    if symbol in ("|", "^"):
-        if alo < 0 or blo < 0:
-            return None
-        return 0, (1 << max(ahi.bit_length(), bhi.bit_length())) - 1
-    corners = [x * y for x in (alo, ahi) for y in (blo, bhi)]
-    lo, hi = min(corners), max(corners)
-    element = a.type.element
-    if element.kind != "index" and not (element.limits[0] <= lo and hi <= element.limits[1]):
-        return None
-    return lo, hi
+    return form if forms.fits(a.type.element, ctx.facts.interval(form)) else None
 
 
 def _vector_interval(ctx: Context, symbol: str, a: Value, b: Value) -> tuple[int, int] | None:
@@ -171,7 +150,7 @@ def _vector_interval(ctx: Context, symbol: str, a: Value, b: Value) -> tuple[int
     elif symbol == "-":
         lo, hi = alo - bhi, ahi - blo
     else:
-        bounds = _product(ctx, symbol, a, b)
+        bounds = forms.product_rule(symbol, a.type.element)((alo, ahi), (blo, bhi))
         if bounds is None:
             return None
         lo, hi = bounds
@@ -221,56 +200,18 @@ def _divide(ctx: Context, symbol: str, a: Value, b: Value) -> Value:
     unsigned = a.type.element.kind == "unsigned" or (alo >= 0 and blo > 0)
     if symbol == "//":
         name = "arith.divui" if unsigned else "arith.floordivsi"
-        lin, interval = _quotient_form(ctx, a, b), None
+        lin = forms.quotient(ctx.facts, a.lin, b.lin) if a.lin is not None and b.lin is not None else None
+        interval = None
         if blo > 0:
             corners = [x // y for x in (alo, ahi) for y in (blo, bhi)]
             interval = min(corners), max(corners)
         return ctx.op(name, a.type, a, b, lin=lin, interval=interval)
     name = "arith.remui" if unsigned else "motif.floorremsi"
-    lin, interval = _remainder_form(ctx, a, b), None
+    lin = forms.remainder(ctx.facts, a.lin, b.lin) if a.lin is not None and b.lin is not None else None
+    interval = None
     if blo > 0:
         interval = 0, bhi - 1
     return ctx.op(name, a.type, a, b, lin=lin, interval=interval)
-
-
-def _quotient_form(ctx: Context, a: Value, b: Value) -> Linear | None:
-    if a.lin is None or b.lin is None:
-        return None
-    (alo, ahi), (blo, bhi) = ctx.interval(a), ctx.interval(b)
-    if blo <= 0:
-        return None
-    corners = [x // y for x in (alo, ahi) for y in (blo, bhi)]
-    divisor = b.lin.number
-    if divisor is None:
-        return ctx.facts.atom(min(corners), max(corners))
-    if all(c % divisor == 0 for c in (a.lin.constant, *(c for _, c in a.lin.terms))):
-        return Linear(a.lin.constant // divisor, tuple((t, c // divisor) for t, c in a.lin.terms))
-    key = (a.lin, divisor)
-    if key not in ctx.facts.quotients:
-        quotient = ctx.facts.atom(min(corners), max(corners), declared=ctx.facts.declared(a.lin))
-        ctx.facts.quotients[key] = quotient
-        rest = a.lin - quotient.scaled(divisor)
-        ctx.facts.always(rest, Linear(divisor - 1) - rest)
-    return ctx.facts.quotients[key]
-
-
-def _remainder_form(ctx: Context, a: Value, b: Value) -> Linear | None:
-    if a.lin is None or b.lin is None:
-        return None
-    (alo, ahi), (blo, bhi) = ctx.interval(a), ctx.interval(b)
-    if blo <= 0:
-        return None
-    if alo >= 0 and ahi < blo:
-        return a.lin
-    divisor = b.lin.number
-    if divisor is not None and all(c % divisor == 0 for c in (a.lin.constant, *(c for _, c in a.lin.terms))):
-        return Linear(0)
-    reached = divisor is not None and ahi - alo >= divisor and ctx.facts.declared(a.lin) and len(a.lin.terms) == 1
-    step = abs(a.lin.terms[0][1]) if a.lin.terms else 0
-    rest = ctx.facts.atom(0, bhi - 1 if alo < 0 else min(bhi - 1, max(ahi, 0)), declared=bool(reached) and step == 1)
-    if alo >= 0:
-        ctx.facts.always(a.lin - rest)
-    return rest
 
 
 # --- shifts --------------------------------------------------------------------------------------------------------

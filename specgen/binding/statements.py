@@ -35,12 +35,10 @@ def block(ctx: Context, statements: Sequence[Statement], *, scoped: bool = True)
     """Bind the statements of a block; names and facts of it end with it (its names stay when not `scoped`)."""
     if scoped:
         ctx.scope.enter()
-    held = len(ctx.assumed)
+    ctx.facts.push(())
     for statement in statements:
         HANDLERS[type(statement)](ctx, statement)
-    for facts in reversed(ctx.assumed[held:]):
-        ctx.facts.pop(facts)
-    del ctx.assumed[held:]
+    ctx.facts.pop()
     if scoped:
         ctx.scope.leave()
 
@@ -289,7 +287,8 @@ def _assume(ctx: Context, statement: Assume) -> None:
         return
     with ctx.at_place(statement.span):
         ctx.emit("motif.assume", (ctx.operand(test),), ())
-    ctx.assumed.append(ctx.facts.push(test.when_true))
+    for form in test.when_true:
+        ctx.facts.note(form)
 
 
 # --- branches that are not chosen ------------------------------------------------------------------------------------
