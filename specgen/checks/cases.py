@@ -168,7 +168,8 @@ def prepare(signature: Signature, check: Check, case: Row) -> Inputs:
     missing = [name for name in signature.scalars if name not in scalars]
     if missing:
         raise FormulaError(f"the check says nothing about `{missing[0]}`")
-    shapes = {n: tuple(int(evaluate_formula(s, scalars)) for s in b.shape) for n, b in signature.buffers.items()}
+    known = {**signature.constants, **scalars}
+    shapes = {n: tuple(int(evaluate_formula(s, known)) for s in b.shape) for n, b in signature.buffers.items()}
     backed = {n: _backed(check, signature, names, n, prod(shape)) for n, shape in shapes.items()}
     given: dict[str, Contents] = {}
     for name, content in check.given.items():
@@ -254,10 +255,21 @@ def expectations(
         rows = _rows(buffer, contents.shape, inputs.backed[name])
         target = Target(buffer.type, buffer.axes, contents.shape, kept, rows)
         try:
-            result[name] = _expected(signature, check, parsed(text), Scope(names, signature.words, left), target, buffer)
+            result[name] = _expected(
+                signature, check, parsed(text), Scope(names, signature.words, left), target, buffer
+            )
         except FormulaError as error:
             raise FormulaError(f"expect `{name}`: {error.message}", error.node) from error
     return {n: _cut(e, inputs.backed[n]) for n, e in result.items()}
+
+
+def depends_on_run(signature: Signature, check: Check) -> bool:
+    """Whether the expectation reads `kept` or a written buffer, and so differs from run to run."""
+    if not isinstance(check.expect, Mapping):
+        return check.expect is not None
+    written = {name for name, buffer in signature.buffers.items() if buffer.written}
+    names = {n.id for text in check.expect.values() for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)}
+    return bool(names & (written | {"kept"}))
 
 
 def kind_of(check: Check, type_: ElementType) -> str:
@@ -309,7 +321,9 @@ def _from_reference(
         kind = kind_of(check, buffer.type)
         if bound is not None:
             spread = in_memory_order(np.broadcast_to(np.asarray(bound, np.float64), shape), buffer.order)
-            tolerance = compare.Tolerance(compare.DERIVED, f"the reference's own bound, at most {spread.max():.3g}", spread)
+            tolerance = compare.Tolerance(
+                compare.DERIVED, f"the reference's own bound, at most {spread.max():.3g}", spread
+            )
         elif kind == compare.DERIVED:
             # Without a formula there is nothing to count: a few roundings of the result.
             u = max(buffer.type.accumulator_roundoff, buffer.type.roundoff)
@@ -344,4 +358,4 @@ def _function(folder: Path | None, reference: Reference) -> Callable[..., Any]:
     function = getattr(module, reference.function, None)
     if not callable(function):
         raise FormulaError(f"{reference.file} has no function {reference.function}")
-    return function  # type: ignore[no-any-return]
+    return function

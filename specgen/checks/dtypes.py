@@ -40,7 +40,12 @@ class ElementType:
 
 
 def _rows() -> list[ElementType]:
-    floats = [("f64", np.float64, 53), ("f32", np.float32, 24), ("f16", np.float16, 11), ("bf16", ml_dtypes.bfloat16, 8)]
+    floats = [
+        ("f64", np.float64, 53),
+        ("f32", np.float32, 24),
+        ("f16", np.float16, 11),
+        ("bf16", ml_dtypes.bfloat16, 8),
+    ]
     rows = [ElementType(name, np.dtype(kind), "float", bits) for name, kind, bits in floats]
     for bits in (8, 16, 32, 64):
         rows.append(ElementType(f"i{bits}", np.dtype(f"i{bits // 8}"), "signed"))
@@ -80,8 +85,10 @@ def stored(values: Array, type_: ElementType) -> Array:
 
 def _rounded(values: Array, type_: ElementType) -> Array:
     if values.dtype == object:
-        return np.vectorize(lambda x: _nearest(int(x), type_), otypes=[type_.dtype])(values) if values.size else (
-            np.empty(values.shape, type_.dtype)
+        return (
+            np.vectorize(lambda x: _nearest(int(x), type_), otypes=[type_.dtype])(values)
+            if values.size
+            else (np.empty(values.shape, type_.dtype))
         )
     if values.dtype.kind in "iu" and type_.precision < 24:
         values = _to_odd(values.astype(np.float64), values)

@@ -62,7 +62,7 @@ def evaluate(tree: ast.expr, scope: Scope, target: Target) -> Any:
         value = _Evaluator(Plain(), scope, target).value(tree, frame)
     if isinstance(value, (str, Vector)):
         raise FormulaError("a number for each element is expected", tree)
-    return np.broadcast_to(np.asarray(values._sized(value)), frame.shape)
+    return np.broadcast_to(np.asarray(values.sized(value)), frame.shape)
 
 
 def magnitude(tree: ast.expr, scope: Scope, target: Target) -> tuple[Any, int]:
@@ -167,7 +167,7 @@ class _Evaluator:
         name = node.id
         for known in (RESERVED, frame.names, self.scope.names):
             if name in known:
-                return self.domain.lift(known[name])  # type: ignore[index]
+                return self.domain.lift(known[name])
         if name in self.scope.words:
             return name
         if name == "kept":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 MASK = (1 << 64) - 1
-BLOCK = 1024
+BLOCK = 256
 """Draws of one lane of the vectorised generator; a power of two, because the jump is made by squaring."""
 _SHIFTS = (24, 16, 37)
 
@@ -61,25 +61,30 @@ def _jump() -> tuple[int, ...]:
 
 
 def draws(seed: int, count: int) -> Any:
-    """The first `count` draws of the stream of `seed`, as uint64."""
+    """The first `count` draws of the stream of `seed`, as read-only uint64."""
+    return _stream(seed & MASK, max(BLOCK, 1 << (count - 1).bit_length()) if count else BLOCK)[:count]
+
+
+@lru_cache(maxsize=16)
+def _stream(seed: int, count: int) -> Any:
+    """As `draws` for a count that is a power of two; kept, because variants and cases share streams."""
     first, second = splitmix64(seed, 2)
     state = first | second << 64
     states = []
-    for _ in range(max(1, -(-count // BLOCK))):
+    for _ in range(count // BLOCK):
         states.append(state)
-        if len(states) * BLOCK < count:
-            state = _apply(_jump(), state)
-    steps = min(count, BLOCK)
+        state = _apply(_jump(), state)
     a = np.array([s & MASK for s in states], np.uint64)
     b = np.array([s >> 64 for s in states], np.uint64)
-    result = np.empty((len(states), steps), np.uint64)
+    result = np.empty((len(states), BLOCK), np.uint64)
     five, nine = np.uint64(5), np.uint64(9)
-    for step in range(steps):
+    for step in range(BLOCK):
         result[:, step] = _rotate(a * five, 7) * nine
         b ^= a
         a = _rotate(a, _SHIFTS[0]) ^ b ^ (b << np.uint64(_SHIFTS[1]))
         b = _rotate(b, _SHIFTS[2])
-    return result.reshape(-1)[:count]
+    result.setflags(write=False)
+    return result.reshape(-1)
 
 
 def _rotate(x: Any, count: int) -> Any:

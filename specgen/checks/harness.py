@@ -10,7 +10,7 @@ import numpy as np
 
 from specgen.checks import compare
 from specgen.checks.buffers import Contents, element_place
-from specgen.checks.cases import Check, Expectation, Inputs, Signature, expectations, prepare
+from specgen.checks.cases import Check, Expectation, Inputs, Signature, depends_on_run, expectations, prepare
 from specgen.checks.dtypes import exact
 from specgen.checks.values import FormulaError
 from specgen.devices.base import Finding, Kernel, Run
@@ -28,6 +28,44 @@ class Outcome:
     before: Mapping[str, Contents]
     after: Mapping[str, Any]
     findings: tuple[Finding, ...]
+
+
+class Memo:
+    """Inputs and expectations of cases, kept for the next entry or device while they fit into `limit` bytes.
+
+    An expectation that depends on the run (it reads `kept` or a written buffer) is computed each time.
+    """
+
+    def __init__(self, limit: int = 256 << 20) -> None:
+        self._limit, self._used = limit, 0
+        self._inputs: dict[tuple[str, str], Inputs] = {}
+        self._expected: dict[tuple[str, str], dict[str, Expectation]] = {}
+
+    def inputs(self, signature: Signature, check: Check, case: Mapping[str, Any]) -> Inputs:
+        """As `prepare`."""
+        key = (check.name, repr(case))
+        if key not in self._inputs:
+            made = prepare(signature, check, case)
+            if not self._room(sum(c.flat.nbytes for c in made.given.values())):
+                return made
+            self._inputs[key] = made
+        return self._inputs[key]
+
+    def expectations(self, signature: Signature, check: Check, outcome: Outcome) -> dict[str, Expectation]:
+        """As `cases.expectations`."""
+        key = (check.name, repr(outcome.inputs.case))
+        if key in self._expected:
+            return self._expected[key]
+        made = expectations(signature, check, outcome.inputs, outcome.before, outcome.after)
+        if not depends_on_run(signature, check) and self._room(sum(e.contents.nbytes * 3 for e in made.values())):
+            self._expected[key] = made
+        return made
+
+    def _room(self, size: int) -> bool:
+        if self._used + size > self._limit:
+            return False
+        self._used += size
+        return True
 
 
 @dataclass(frozen=True)
@@ -48,11 +86,16 @@ class Result:
 
 
 def execute(
-    signature: Signature, check: Check, cases: Sequence[Mapping[str, Any]], kernel: Kernel, ordinal: int
+    signature: Signature,
+    check: Check,
+    cases: Sequence[Mapping[str, Any]],
+    kernel: Kernel,
+    ordinal: int,
+    memo: Memo | None = None,
 ) -> Iterator[Outcome]:
     """Run cases; `ordinal` numbers the variant and so chooses the poison of its outputs. Arguments are kept as they
     were. Raises `FormulaError` for a case whose arguments have no value."""
-    for group in _groups(signature, check, cases, ordinal):
+    for group in _groups(signature, check, cases, ordinal, memo):
         runs = _launch(kernel, [inputs.arguments(signature, before) for inputs, before in group])
         for (inputs, before), run in zip(group, runs, strict=True):
             after = {n: run.outputs[n] for n, b in signature.buffers.items() if b.written and n in run.outputs}
@@ -60,12 +103,12 @@ def execute(
 
 
 def _groups(
-    signature: Signature, check: Check, cases: Sequence[Mapping[str, Any]], ordinal: int
+    signature: Signature, check: Check, cases: Sequence[Mapping[str, Any]], ordinal: int, memo: Memo | None
 ) -> Iterator[list[tuple[Inputs, dict[str, Contents]]]]:
     group: list[tuple[Inputs, dict[str, Contents]]] = []
     size = 0
     for case in cases:
-        inputs = prepare(signature, check, case)
+        inputs = prepare(signature, check, case) if memo is None else memo.inputs(signature, check, case)
         before = inputs.before(signature, ordinal)
         group.append((inputs, before))
         size += sum(contents.flat.nbytes for contents in before.values())
@@ -83,7 +126,13 @@ def _launch(kernel: Kernel, arguments: list[dict[str, Any]]) -> list[Run]:
 
 
 def judge(
-    signature: Signature, check: Check, outcome: Outcome, serial: Outcome | None, *, findings_count: bool = True
+    signature: Signature,
+    check: Check,
+    outcome: Outcome,
+    serial: Outcome | None,
+    *,
+    findings_count: bool = True,
+    memo: Memo | None = None,
 ) -> Result:
     """Compare an outcome with the check's expectation and, bit for bit, with the `serial` variant's outcome."""
     problems = [f"{f}" for f in outcome.findings[:FINDINGS_SHOWN]] if findings_count else []
@@ -94,7 +143,10 @@ def judge(
             problems.append(f"{name}: the device returned no contents")
     tolerances: dict[str, str] = {}
     try:
-        wanted = expectations(signature, check, outcome.inputs, outcome.before, outcome.after)
+        if memo is None:
+            wanted = expectations(signature, check, outcome.inputs, outcome.before, outcome.after)
+        else:
+            wanted = memo.expectations(signature, check, outcome)
     except FormulaError as error:
         return Result(outcome.inputs.case, (*problems, f"no expectation: {error.message}"))
     for name, expectation in wanted.items():
@@ -152,8 +204,8 @@ def _unlike_serial(outcome: Outcome, serial: Outcome) -> list[str]:
         if found is not None:
             contents = outcome.before[name]
             problems.append(
-                f"{name}: {found.count} of {found.size} elements have other bits than the serial variant's; the first is "
-                f"[{_place(contents, found.first)}]: serial {shown(found.expected)}, here {shown(found.actual)}"
+                f"{name}: {found.count} of {found.size} elements have other bits than the serial variant's; "
+                f"the first is [{_place(contents, found.first)}]: serial {shown(found.expected)}, here {shown(found.actual)}"
             )
     return problems
 
@@ -167,13 +219,14 @@ def run_check(
     serial: Sequence[Outcome] | None = None,
     cases: Sequence[Mapping[str, Any]] | None = None,
     findings_count: bool = True,
+    memo: Memo | None = None,
 ) -> tuple[list[Result], list[Outcome]]:
     """Run `cases` (all of the check's by default) and judge them; `serial` holds that variant's outcomes, in order."""
     chosen = check.cases() if cases is None else cases
-    outcomes = list(execute(signature, check, chosen, kernel, ordinal))
+    outcomes = list(execute(signature, check, chosen, kernel, ordinal, memo))
     partners: Sequence[Outcome | None] = serial if serial is not None else [None] * len(outcomes)
     results = [
-        judge(signature, check, outcome, partner, findings_count=findings_count)
+        judge(signature, check, outcome, partner, findings_count=findings_count, memo=memo)
         for outcome, partner in zip(outcomes, partners, strict=True)
     ]
     return results, outcomes

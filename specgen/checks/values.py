@@ -186,7 +186,7 @@ def merge(shape: tuple[int, ...], mask: Any, chosen: Value, other: Value) -> Val
     if isinstance(chosen, Vector) or isinstance(other, Vector):
         pairs = _paired(chosen, other)
         return Vector(tuple(merge(shape, mask, a, b) for a, b in pairs))
-    chosen, other = np.asarray(_sized(chosen)), np.asarray(_sized(other))
+    chosen, other = np.asarray(sized(chosen)), np.asarray(sized(other))
     kinds = {chosen.dtype, other.dtype}
     if np.dtype(np.float64) in kinds:
         kind: Any = np.float64
@@ -200,7 +200,7 @@ def merge(shape: tuple[int, ...], mask: Any, chosen: Value, other: Value) -> Val
     return result
 
 
-def _sized(value: Value) -> Value:
+def sized(value: Value) -> Value:
     """A Python integer that does not fit 64 bits as an object array."""
     if isinstance(value, int) and not isinstance(value, bool) and not -INT64 <= value < INT64:
         return np.array(value, object)
@@ -287,11 +287,6 @@ def absolute(x: Value) -> Value:
     return abs(_as_integer(x))
 
 
-def fma(a: Value, b: Value, c: Value) -> Value:
-    """`a * b + c`; in float64 the product of two narrower floats is exact."""
-    return binary(ast.Add, binary(ast.Mult, a, b), c)
-
-
 def ceil_div(a: Value, b: Value) -> Value:
     """The quotient rounded up."""
     return unary(ast.USub, binary(ast.FloorDiv, unary(ast.USub, a), b))
@@ -306,7 +301,7 @@ def convert(name: str, x: Value) -> Value:
     """A call of a type: rounded, truncated or wrapped as the type does it, then exact again."""
     if isinstance(x, Vector):
         return Vector(tuple(convert(name, e) for e in x.elements))
-    result = exact(stored(np.asarray(_sized(x)), TYPES[name]))
+    result = exact(stored(np.asarray(sized(x)), TYPES[name]))
     return result if isinstance(x, np.ndarray) else result.item()
 
 
@@ -327,7 +322,7 @@ def bits(x: Value, source: ElementType, target: ElementType) -> Value:
     """The value that the bits of a `source` element have as `target`; sizes must agree."""
     if source.dtype.itemsize != target.dtype.itemsize:
         raise FormulaError(f"`bits` from {source.name} to {target.name}: sizes differ")
-    flat = np.atleast_1d(stored(np.asarray(_sized(x)), source)).view(target.dtype)
+    flat = np.atleast_1d(stored(np.asarray(sized(x)), source)).view(target.dtype)
     result = exact(flat).reshape(np.shape(x))
     return result if isinstance(x, np.ndarray) else result.item()
 
