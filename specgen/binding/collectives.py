@@ -147,7 +147,7 @@ def _cluster(ctx: Context, node: ast.Call, scope: str) -> int | None:
 
 
 def _from_lane(ctx: Context, node: ast.Call, name: str, values: list[Value]) -> Result:
-    from specgen.binding.memory import index_value
+    from specgen.binding.memory import as_index
 
     takes = 1 if name == "scan_sum" else 2
     if len(values) != takes or node.keywords:
@@ -168,7 +168,7 @@ def _from_lane(ctx: Context, node: ast.Call, name: str, values: list[Value]) -> 
             return ctx.report("SG-STATIC", "the mask of `subgroup.shuffle_xor` is a static integer.", at=node.args[1])
         attributes = (("mask", mask),)
     else:
-        found = index_value(ctx, node.args[1])
+        found = as_index(ctx, node.args[1], values[1])
         if found is None or found.size is not None:
             return UNKNOWN if found is None else ctx.report("SG-TYPE", "a lane is one index.", at=node.args[1])
         if name == "broadcast":
@@ -230,6 +230,10 @@ def _refuse(ctx: Context, what: str, base: int, control: Control, span: object) 
         ctx.report("SG-COLL", message, at=span, hint="Use `subgroup.shuffle`.")
         return
     idle = {"sum": "0", "any": "false", "all": "true"}.get(what)
+    if control.text.startswith("range("):
+        hint = f"Move the {what} out of the loop, or give the loop a bound that is the same for all."
+        ctx.report("SG-COLL", message, at=span, hint=hint, notes=(Note(control.span, "the bound"),))
+        return
     hint = f"Move the {what} out"
     hint += f", give idle lanes {idle}: `x if {control.text} else {idle}`." if idle else "."
-    ctx.report("SG-COLL", message, at=span, hint=hint, notes=(Note(control.span, "the condition or bound"),))
+    ctx.report("SG-COLL", message, at=span, hint=hint, notes=(Note(control.span, "the condition"),))

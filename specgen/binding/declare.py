@@ -521,11 +521,10 @@ def launch(ctx: Context) -> tuple[tuple[int, int, int], tuple[str, str, str]] | 
 
 
 def _size(ctx: Context, axis: Axis) -> int | None:
-    held = len(ctx.shared.diagnostics)
+    held, ctx.static_code = ctx.static_code, "SG-LAUNCH"
     number = integer(ctx, axis.extent, "a workgroup size is static")
+    ctx.static_code = held
     if number is None:
-        if len(ctx.shared.diagnostics) == held:
-            ctx.report("SG-LAUNCH", f"the size of `{axis.name.text}` is static.", at=axis.extent.span)
         return None
     if number < 1:
         ctx.report("SG-LAUNCH", f"the size of `{axis.name.text}` is at least 1, not {number}.", at=axis.extent.span)

@@ -54,7 +54,7 @@ def static(ctx: Context, expr: Expr, purpose: str, words: tuple[str, ...] = ()) 
         with ctx.within(expr):
             found = evaluate(ctx, expr.tree)
             if isinstance(found, Buffer) or (isinstance(found, Value) and not found.is_static):
-                return ctx.report("SG-STATIC", f"`{expr.text}` is known only when the kernel runs; {purpose}.")
+                return ctx.report(ctx.static_code, f"`{expr.text}` is known only when the kernel runs; {purpose}.")
             return found
     finally:
         ctx.only_static, ctx.words = held
@@ -187,7 +187,7 @@ def _chained(
     if isinstance(result, Unknown):
         link()
         return UNKNOWN, following[0]
-    return _lazy(ctx, node, "and", result, link), following[0]
+    return _lazy(ctx, node, "and", ctx.expr.text_of(node), result, link), following[0]
 
 
 def _word_comparison(ctx: Context, node: ast.Compare) -> Any | None:
@@ -238,19 +238,26 @@ def _expected_word(ctx: Context, node: ast.AST, partner: Word | None) -> Word | 
 def _boolop(ctx: Context, node: ast.BoolOp) -> Any:
     symbol = "and" if isinstance(node.op, ast.And) else "or"
     result = condition(ctx, node.values[0], f"an operand of `{symbol}`")
-    for operand in node.values[1:]:
+    for number, operand in enumerate(node.values[1:]):
         if isinstance(result, Unknown):
             condition(ctx, operand, f"an operand of `{symbol}`")
             continue
         if result.static is (symbol == "or"):
             names_only(ctx, operand)
             continue
-        result = _lazy(ctx, node, symbol, result, lambda o=operand: condition(ctx, o, f"an operand of `{symbol}`"))  # type: ignore[misc]
+        first, last = node.values[0], node.values[number]
+        text = ctx.expr.text[first.col_offset : last.end_col_offset]
+        ctx.node = first
+
+        def right(operand: ast.expr = operand) -> Value | Unknown:
+            return condition(ctx, operand, f"an operand of `{symbol}`")
+
+        result = _lazy(ctx, node, symbol, text, result, right)
     return result
 
 
 def _lazy(
-    ctx: Context, node: ast.AST, symbol: str, left: Value, right: Callable[[], Value | Unknown]
+    ctx: Context, node: ast.AST, symbol: str, text: str, left: Value, right: Callable[[], Value | Unknown]
 ) -> Value | Unknown:
     """`left and right` or `left or right`: the right side runs only where the left does not decide."""
     if left.is_static and left.size is None:
@@ -263,7 +270,7 @@ def _lazy(
             return other
         both = convert.unify(ctx, (node, node), [left, other])
         return UNKNOWN if both is None else operators.conjunction(ctx, symbol, *both)
-    block, other = branch(ctx, left, symbol == "and", ctx.expr.text_of(node), right)
+    block, other = branch(ctx, left, symbol == "and", text, right)
     if isinstance(other, Unknown):
         return other
     if other.size is not None:

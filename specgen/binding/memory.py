@@ -109,8 +109,11 @@ def index_value(ctx: Context, node: ast.AST) -> Value | None:
     from specgen.binding.evaluate import value
 
     found = value(ctx, node)
-    if isinstance(found, Unknown):
-        return None
+    return None if isinstance(found, Unknown) else as_index(ctx, node, found)
+
+
+def as_index(ctx: Context, node: ast.AST, found: Value) -> Value | None:
+    """`found`, the value of `node`, as `index`; None after a diagnostic."""
     if not found.type.element.is_integer:
         text = ctx.expr.text_of(node)
         hint = f"Write `index({text})`." if found.type.element.is_float else None
