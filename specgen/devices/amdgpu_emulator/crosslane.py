@@ -137,14 +137,13 @@ def _read_first_lane(em: Emitter, inst: Instruction) -> None:
         value = em.source(source, 32, inst, "any")
     else:
         value = Value(f"first_lane({em.vector(source)}, {em.exec_bits})", "u32")
-    em.store_scalar(inst.fields["vdst"] & 0xFF if inst.fields["vdst"] >= VECTOR else inst.fields["vdst"], 32, value)
+    em.store_scalar(inst.fields["vdst"], 32, value)
 
 
 def _read_lane(em: Emitter, inst: Instruction) -> None:
     lane = em.source(inst.fields["src1"], 32, inst, "u32").code
     value = Value(f"read_lane({em.vector(inst.fields['src0'])}, {lane})", "u32")
-    target = inst.fields["vdst"]
-    em.store_scalar(target - VECTOR if target >= VECTOR else target, 32, value)
+    em.store_scalar(inst.fields["vdst"], 32, value)
 
 
 def _write_lane(em: Emitter, inst: Instruction) -> None:

@@ -158,11 +158,14 @@ def _finish(raw: int, offset: int, arch: str, candidates: list[_Form], form: _Fo
         size += 4
     variant = {"DPP16": "dpp16", "DPP8": "dpp8", "SDWA": "sdwa"}.get(marker, "")
     _select_accumulators(form, values)
+    name = _CARRY_SUFFIX.sub("", op.name.lower())
+    if name in ("v_readlane_b32", "v_readfirstlane_b32") and values["vdst"] >= VECTOR:
+        values["vdst"] -= VECTOR  # the CDNA tables give these the fields of a vector result
     return Instruction(
         ARCHITECTURES[arch],
         offset,
         size,
-        _CARRY_SUFFIX.sub("", op.name.lower()),
+        name,
         _NORMAL_FORM.get(form.name, form.name),
         variant,
         values,

@@ -425,13 +425,14 @@ class Translator:
         elif bits is not None:
             self._insert(name, kind, bits, value)
         elif kind is None:
-            keep = value.const is not None or value.ufunc is not None
+            keep = value.const is not None or (value.ufunc is not None and name == "D0")
             self._environment[name] = value if keep else Value(self._temporary(value.code), value.type)
         elif value.const is not None and name not in ("D0", "EXEC", "VCC"):
             self._environment[name] = Value(literal(value.const, kind), kind, value.const)
         else:
             code = self.convert(value, kind)
-            ufunc = value.ufunc if code == value.code else None
+            # Only a result may stay unevaluated: it is stored before anything else changes.
+            ufunc = value.ufunc if code == value.code and name == "D0" else None
             self._environment[name] = Value(code if ufunc else self._temporary(code), kind, ufunc=ufunc)
 
     def _place(self, target: pc.Node) -> tuple[str, str | None, tuple[int, int] | None, bool]:

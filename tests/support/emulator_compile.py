@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -148,6 +147,7 @@ def kernel(
     return EmulatedKernel(compile_ir(ir, target, features), symbol, sanitize, manifest)
 
 
-@pytest.fixture
-def make_kernel() -> Callable[..., EmulatedKernel]:
-    return kernel
+def named(hsaco: bytes, symbol: str, size: int, sanitize: bool = True) -> EmulatedKernel:
+    """A kernel of a code object whose workgroup size the manifest tells."""
+    manifest = {"entries": [{"symbol": symbol, "workgroup_size": [size, 1, 1]}]}
+    return EmulatedKernel(hsaco, symbol, sanitize, manifest)
