@@ -92,7 +92,7 @@ def _sync(op: Operation) -> Kind:
 def _memory(op: Operation, *, reads: bool, writes: bool) -> Kind:
     memory = memory_of(op)
     if memory is None:
-        return Kind.PURE if not (reads or writes) else Kind.OTHER
+        return Kind.OTHER
     if reads and writes and space_of(memory) not in (WORKGROUP, PRIVATE):
         return Kind.ATOMIC
     return _WRITES[space_of(memory)] if writes else _READS[space_of(memory)]

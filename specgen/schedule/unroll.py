@@ -215,15 +215,33 @@ class _Strips:
         return policy.without(self.loop, *policy.UNROLL_KEYS, policy.TRIPS)
 
     def _rounds(self, end: SSAValue) -> Sequence[SSAValue]:
-        loop, emit = self.loop, self.emit
-        stride = emit.index(self.step * self.factor)
-        rounds = emit.loop((loop.lb, end, stride), list(loop.iter_args), self._attributes())
-        _copy_hints(loop, rounds)
-        inner = emit.inside(rounds.body.block)
-        first, *carried = rounds.body.block.args
+        span = self.step * self.factor
+        rounds, inner, first = self._round_loop(end, span <= INDEX_MAX)
         counters = [inner.counter(first, number * self.step, self.like) for number in range(self.factor)]
+        carried = rounds.body.block.args[1:]
         inner.finish(emit_copies(self.body, self.request.order, inner, counters, carried, self.step))
         return rounds.results
+
+    def _round_loop(self, end: SSAValue, fits: bool) -> tuple[scf.ForOp, Emitter, SSAValue]:
+        """A loop over rounds, an emitter for its body and the first counter of a round.
+
+        `fits`: the counter behind the last round is an `index`; otherwise rounds are counted instead.
+        """
+        loop, emit, span = self.loop, self.emit, self.step * self.factor
+        if fits:
+            bounds = loop.lb, end, emit.index(span)
+            rounds = emit.loop(bounds, list(loop.iter_args), self._attributes())
+            _copy_hints(loop, rounds)
+            return rounds, emit.inside(rounds.body.block), rounds.body.block.args[0]
+        trips = self._trips()
+        if end is loop.ub:
+            trips = emit.value(arith.CeilDivUIOp(trips, emit.index(self.factor)))
+        else:
+            trips = emit.quotient(trips, self.factor)
+        rounds = emit.loop((emit.index(0), trips, emit.index(1)), list(loop.iter_args), self._attributes())
+        inner = emit.inside(rounds.body.block)
+        first = inner.add_index(inner.value(arith.MuliOp(rounds.body.block.args[0], inner.index(span))), loop.lb)
+        return rounds, inner, first
 
     def _remainder(self, begin: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         loop = self.loop
@@ -236,31 +254,25 @@ class _Strips:
         return rest.results
 
     def _guarded_remainder(self, begin: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """At most `factor - 1` iterations, each behind a test of its own inside of the one before."""
-        return self._guarded(self.emit, begin, list(carried), range(self.factor - 1))
+        """At most `factor - 1` iterations: the first behind a test, inside of it the others behind one each."""
+        then, otherwise = Block(), Block()
+        inner = self.emit.inside(then)
+        state = emit_copies(self.body, policy.LINEAR, inner, [begin], carried, self.step)
+        inner.finish(self._guarded(inner, begin, state, range(1, self.factor - 1)))
+        self.emit.inside(otherwise).finish(carried)
+        condition = self.emit.less(begin, self.loop.ub)
+        return self.emit.conditional(condition, [value.type for value in carried], then, otherwise).results
 
     def _guarded_rounds(self) -> Sequence[SSAValue]:
         """Rounds of which the first copy always runs; the others have a test each."""
-        loop, emit = self.loop, self.emit
-        span = self.step * self.factor
-        if self.knowledge.largest(loop, loop.ub) + span <= INDEX_MAX:
-            rounds = emit.loop((loop.lb, loop.ub, emit.index(span)), list(loop.iter_args), self._attributes())
-            _copy_hints(loop, rounds)
-            inner = emit.inside(rounds.body.block)
-            first: SSAValue = rounds.body.block.args[0]
-        else:
-            # The counter would overflow behind the last round: count rounds instead.
-            count = emit.value(arith.CeilDivUIOp(self._trips(), emit.index(self.factor)))
-            bounds = emit.index(0), count, emit.index(1)
-            rounds = emit.loop(bounds, list(loop.iter_args), self._attributes())
-            inner = emit.inside(rounds.body.block)
-            first = inner.add_index(inner.scale(rounds.body.block.args[0], span), loop.lb)
+        fits = self.knowledge.largest(self.loop, self.loop.ub) + self.step * self.factor <= INDEX_MAX
+        rounds, inner, first = self._round_loop(self.loop.ub, fits)
         state = emit_copies(self.body, policy.LINEAR, inner, [first], rounds.body.block.args[1:], self.step)
         inner.finish(self._guarded(inner, first, state, range(1, self.factor)))
         return rounds.results
 
     def _guarded(self, emit: Emitter, first: SSAValue, state: list[SSAValue], numbers: range) -> list[SSAValue]:
-        """Iterations `first + number * step` while they are below the upper bound."""
+        """Iterations `first + number * step` while they are below the upper bound; `first` is."""
         if not numbers:
             return state
         left = emit.sub_index(self.loop.ub, first)

@@ -177,22 +177,20 @@ func.func @queue_only(%count: index {motif.range = array<i64: 0, 64>}, %in: memr
 // CHECK-NEXT: %x_5 = memref.load %in[%i_1, %lane] : memref<64x32xf32>
 // CHECK-NEXT: scf.yield %next_1, %x_4, %x_5 : f32, f32, f32
 // CHECK-NEXT: } {motif.loop = "i", motif.form = "steady"}
-// CHECK-NEXT: %15 = arith.subi %count, %9 : index
-// CHECK-NEXT: %16 = arith.constant 0 : index
-// CHECK-NEXT: %17 = arith.cmpi ult, %16, %15 : index
-// CHECK-NEXT: %acc_1, %x_6, %x_7 = scf.if %17 -> (f32, f32, f32) {
-// CHECK-NEXT: %x_8 = memref.load %in[%9, %lane] : memref<64x32xf32>
+// CHECK-NEXT: %15 = arith.cmpi slt, %9, %count : index
+// CHECK-NEXT: %16, %17, %18 = scf.if %15 -> (f32, f32, f32) {
+// CHECK-NEXT: %x_6 = memref.load %in[%9, %lane] : memref<64x32xf32>
 // CHECK-NEXT: %next_2 = arith.addf %11, %12 : f32
-// CHECK-NEXT: scf.yield %next_2, %13, %x_8 : f32, f32, f32
+// CHECK-NEXT: scf.yield %next_2, %13, %x_6 : f32, f32, f32
 // CHECK-NEXT: } else {
 // CHECK-NEXT: scf.yield %11, %12, %13 : f32, f32, f32
-// CHECK: %next_3 = arith.addf %acc_1, %x_6 : f32
-// CHECK-NEXT: %next_4 = arith.addf %next_3, %x_7 : f32
+// CHECK: %next_3 = arith.addf %16, %17 : f32
+// CHECK-NEXT: %next_4 = arith.addf %next_3, %18 : f32
 // CHECK-NEXT: scf.yield %next_4 : f32
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %sum_1 = scf.for %i_2 = %c0 to %count step %c1 iter_args(%acc_2 = %f0) -> (f32) {
-// CHECK-NEXT: %x_9 = memref.load %in[%i_2, %lane] : memref<64x32xf32>
-// CHECK-NEXT: %next_5 = arith.addf %acc_2, %x_9 : f32
+// CHECK-NEXT: %sum_1 = scf.for %i_2 = %c0 to %count step %c1 iter_args(%acc_1 = %f0) -> (f32) {
+// CHECK-NEXT: %x_7 = memref.load %in[%i_2, %lane] : memref<64x32xf32>
+// CHECK-NEXT: %next_5 = arith.addf %acc_1, %x_7 : f32
 // CHECK-NEXT: scf.yield %next_5 : f32
 // CHECK-NEXT: } {motif.loop = "i", motif.form = "serial"}
 // CHECK-NEXT: scf.yield %sum_1 : f32

@@ -1,0 +1,81 @@
+"""Report rows: the figures that the loop contract gives for the corpus kernels, and the shape of rows."""
+
+from __future__ import annotations
+
+from scheduling import kernels
+
+from specgen.ir import parse
+from specgen.schedule import Scheduled, schedule
+
+
+def stages(scheduled: Scheduled) -> list[tuple[str, str, int, str | None]]:
+    """Op, stage, lookahead and partition of each row."""
+    return [(row.op, row.stage, row.iteration_lookahead, row.partition) for row in scheduled.stages]
+
+
+def test_sum_rows() -> None:
+    """Depth 3, factor 4: two records of one value, one read; the load is two ahead."""
+    scheduled = schedule(kernels.module(kernels.SUM_ROWS, pipeline=3, unroll=4, order="recurrence"))
+    (row,) = scheduled.rows
+    assert (row.function, row.ordinal, row.loop) == ("sum_rows", 0, "row")
+    assert (row.outcome, row.depth) == ("pipelined", 3)
+    assert (row.queue_records, row.values_per_record, row.read_count) == (2, 1, 1)
+    assert stages(scheduled) == [("memref.load", "producer", 2, None), ("arith.addf", "consumer", 0, None)]
+    (unrolled,) = scheduled.unroll_rows
+    assert (unrolled.outcome, unrolled.factor, unrolled.order, unrolled.tail) == ("stripmined", 4, "recurrence", "cut")
+    assert (unrolled.trip_count, unrolled.step, unrolled.trips) == ("unresolved", 1, None)
+
+
+def test_guarded_rows() -> None:
+    """The inner loop is serial and has a row; the outer one queues one value for one read."""
+    inner = ", motif.pipeline = 1 : i64"
+    scheduled = schedule(kernels.module(kernels.SUM_GUARDED_ROWS, inner, pipeline=3, unroll=2, order="recurrence"))
+    column, row = scheduled.rows
+    assert (column.ordinal, column.loop, column.outcome, column.depth) == (0, "column", "serial", 1)
+    assert column.queue_records == 0
+    assert (row.ordinal, row.loop, row.outcome, row.depth) == (1, "row", "pipelined", 3)
+    assert (row.queue_records, row.values_per_record, row.read_count) == (2, 1, 1)
+    assert stages(scheduled) == [
+        ("arith.cmpi", "producer", 2, None),
+        ("scf.if", "producer", 2, None),
+        ("arith.addf", "consumer", 0, None),
+    ]
+
+
+def test_multiple_of_the_factor_leaves_no_tail() -> None:
+    """The padded count is a multiple of 4, two iterations are the queue's: nothing is left over by factor 2."""
+    scheduled = schedule(kernels.module(kernels.SUM_GUARDED_ROWS, pipeline=3, unroll=2, order="recurrence"))
+    assert [row.tail for row in scheduled.unroll_rows] == ["none"]
+
+
+def test_inner_depth_counts_in_the_outer_loop() -> None:
+    """Start-up, steady and serial load of the rewritten inner loop."""
+    inner = ", motif.pipeline = 2 : i64"
+    scheduled = schedule(kernels.module(kernels.SUM_GUARDED_ROWS, inner, pipeline=4, unroll=3, order="recurrence"))
+    assert [(row.loop, row.depth, row.read_count) for row in scheduled.rows] == [("column", 2, 1), ("row", 4, 3)]
+
+
+def test_no_policy_no_row_no_change() -> None:
+    """A kernel without policies stays as it is."""
+    module = kernels.module(kernels.SUM_ROWS)
+    scheduled = schedule(module)
+    assert (scheduled.rows, scheduled.stages, scheduled.unroll_rows) == ((), (), ())
+    assert str(scheduled.module) == str(module)
+
+
+def test_depth_and_factor_one_equal_no_policy() -> None:
+    """Policies of 1 are consumed and change nothing."""
+    scheduled = schedule(kernels.module(kernels.SUM_GUARDED_ROWS, pipeline=1, unroll=1, order="recurrence"))
+    plain = parse(kernels.SUM_GUARDED_ROWS.format(policy="", inner=""))
+    assert str(scheduled.module) == str(plain)
+    assert [row.outcome for row in scheduled.rows] == ["serial"]
+    assert [(row.outcome, row.reason) for row in scheduled.unroll_rows] == [("cleared", "factor <= 1")]
+
+
+def test_rows_leave_out_what_is_not_known() -> None:
+    """`as_dict` has no empty keys."""
+    scheduled = schedule(kernels.module(kernels.SUM_ROWS, pipeline=2, unroll=2))
+    assert "lead" not in scheduled.rows[0].as_dict()
+    assert "partition" not in scheduled.stages[0].as_dict()
+    assert "trips" not in scheduled.unroll_rows[0].as_dict()
+    assert scheduled.unroll_rows[0].as_dict()["tail"] == "guard"
