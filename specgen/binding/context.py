@@ -95,14 +95,15 @@ class Context:
         self.carried: list[tuple[Span, tuple[str, ...]]] = []
         self.words: tuple[str, ...] = ()
         self.sizes: tuple[tuple[str, int], ...] = ()
-        self.subgroup_multiple: bool | None = None
+        self.linear_ids: tuple[Linear, ...] = ()
+        """Forms that count the work-items in the order of their subgroups."""
 
     def child(self, spec: Spec, instance: str) -> Context:
         """A context for the motif `spec` that emits into this one's operations."""
         inner = Context(spec, self.shared, serial=self.serial)
         for key in ("builder", "facts", "controls", "demands", "equations", "notes", "carried", "mask"):
             setattr(inner, key, getattr(self, key))
-        inner.sizes, inner.subgroup_multiple = self.sizes, self.subgroup_multiple
+        inner.sizes, inner.linear_ids = self.sizes, self.linear_ids
         inner.path = (*self.path, instance)
         return inner
 

@@ -512,6 +512,7 @@ def launch(ctx: Context) -> tuple[tuple[int, int, int], tuple[str, str, str]] | 
     _check_size(ctx, known, found.span)
     for dim, (axis, size) in enumerate(zip(found.workgroup_size, known, strict=True)):
         _declare_id(ctx, axis, "gpu.thread_id", dim, size - 1, None, _item_level(ctx, dim, known))
+    ctx.linear_ids = _linear_ids(ctx, known)
     formulas = [_count(ctx, axis, dim) for dim, axis in enumerate(found.workgroups)]
     if any(f is None for f in formulas):
         return None
@@ -546,6 +547,22 @@ def _item_level(ctx: Context, dim: int, sizes: list[int]) -> Level:
     size = ctx.shared.target.subgroup_size
     inner = prod(sizes[:dim])
     return SUBGROUP if dim > 0 and size is not None and inner % size == 0 else VARYING
+
+
+def _linear_ids(ctx: Context, sizes: list[int]) -> tuple[Linear, ...]:
+    """The number of a work-item, and its first id where rows are made of whole subgroups."""
+    forms, stride = Linear(0), 1
+    found: list[Linear] = []
+    for (name, _), size in zip(ctx.sizes, sizes, strict=True):
+        entry = ctx.scope.find(name)
+        ctx.scope.used.discard(name)
+        if entry is None or not isinstance(entry.value, Value) or entry.value.lin is None:
+            return ()
+        forms, stride = forms + entry.value.lin.scaled(stride), stride * size
+        found.append(forms)
+    subgroup = ctx.shared.target.subgroup_size
+    rows = [f for f in found[:1] if subgroup is not None and sizes[0] % subgroup == 0]
+    return (*rows, *found[-1:])
 
 
 def _declare_id(

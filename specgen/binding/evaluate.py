@@ -16,6 +16,7 @@ from specgen.binding.linear import Linear
 from specgen.binding.names import lookup, names_only, target_fact
 from specgen.binding.types import BOOL, Vector
 from specgen.binding.values import Buffer, Results, Unknown, Value, Word, static_value
+from specgen.diagnostics import Span
 from specgen.expressions import Expr
 
 Any = Value | Buffer | Word | Unknown
@@ -197,6 +198,8 @@ def _word_comparison(ctx: Context, node: ast.Compare) -> Any | None:
     ):
         return None
     sides = [node.left, node.comparators[0]]
+    if any(_is_unknown(ctx, side) for side in sides):
+        return UNKNOWN
     known = [_peek_word(ctx, side) for side in sides]
     if not any(known):
         return None
@@ -206,6 +209,11 @@ def _word_comparison(ctx: Context, node: ast.Compare) -> Any | None:
     if known[0] is None or known[1] is None:
         return UNKNOWN
     return operators.compare_words(ctx, node, known[0], known[1])
+
+
+def _is_unknown(ctx: Context, node: ast.AST) -> bool:
+    found = ctx.scope.find(node.id) if isinstance(node, ast.Name) else None
+    return found is not None and isinstance(found.value, Unknown) and isinstance(evaluate(ctx, node), Unknown)
 
 
 def _peek_word(ctx: Context, node: ast.AST) -> Word | None:
@@ -306,15 +314,20 @@ def masked(ctx: Context, mask: Value) -> Iterator[None]:
         ctx.mask = held
 
 
-def branch(ctx: Context, test: Value, side: bool, text: str, inside: Callable[[], T]) -> tuple[Block, T]:
-    """Bind something that runs only where `test` is `side`: its operations, and what `inside` returned."""
+def branch(
+    ctx: Context, test: Value, side: bool, text: str, inside: Callable[[], T], span: Span | None = None
+) -> tuple[Block, T]:
+    """Bind something that runs only where `test` is `side`: its operations, and what `inside` returned.
+
+    `text` and `span` are the condition as the author wrote it.
+    """
     facts = ctx.facts
     facts.push(test.when_true if side else test.when_false)
     hidden = test.partial[0 if side else 1]
     facts.unlearned += hidden
     ctx.builder.open()
     try:
-        with ctx.under(test.level, text, ctx.span):
+        with ctx.under(test.level, text, span or ctx.span):
             result = inside()
     finally:
         block = ctx.builder.close()

@@ -12,7 +12,7 @@ from specgen.binding.convert import Maybe, per_element, static_typed, unify
 from specgen.binding.linear import Linear
 from specgen.binding.static import StaticError
 from specgen.binding.types import BOOL, REAL, Scalar, Type, Vector, same_shape
-from specgen.binding.values import Unknown, Value, Word
+from specgen.binding.values import SUBGROUP, Level, Unknown, Value, Word
 
 SYMBOLS: dict[type, str] = {
     ast.Add: "+",
@@ -205,13 +205,23 @@ def _divide(ctx: Context, symbol: str, a: Value, b: Value) -> Value:
         if blo > 0:
             corners = [x // y for x in (alo, ahi) for y in (blo, bhi)]
             interval = min(corners), max(corners)
-        return ctx.op(name, a.type, a, b, lin=lin, interval=interval)
+        return ctx.op(name, a.type, a, b, lin=lin, interval=interval, level=_quotient_level(ctx, a, b))
     name = "arith.remui" if unsigned else "motif.floorremsi"
     lin = forms.remainder(ctx.facts, a.lin, b.lin) if a.lin is not None and b.lin is not None else None
     interval = None
     if blo > 0:
         interval = 0, bhi - 1
     return ctx.op(name, a.type, a, b, lin=lin, interval=interval)
+
+
+def _quotient_level(ctx: Context, a: Value, b: Value) -> Level:
+    """The linear id divided by whole subgroups is the same in a subgroup."""
+    size = ctx.shared.target.subgroup_size
+    divisor = b.lin.number if b.lin is not None else None
+    if size is not None and divisor is not None and divisor % size == 0 and a.lin in ctx.linear_ids:
+        ctx.shared.facts_read.add("subgroup_size")
+        return SUBGROUP
+    return a.level | b.level
 
 
 # --- shifts --------------------------------------------------------------------------------------------------------

@@ -250,7 +250,7 @@ def _dynamic_if(ctx: Context, statement: If, test: Value) -> None:
             found = [ctx.scope.find(n.text) for n in variables]
             return [f.value for f in found if f is not None and isinstance(f.value, Value)]
 
-        made, after = branch(ctx, test, side, text, inside)
+        made, after = branch(ctx, test, side, text, inside, statement.condition.span)
         _restore(ctx, before)
         blocks.append(made)
         results.append(after)
