@@ -208,7 +208,9 @@ class Partition:
     def _refuse_both(self, op: scf.IfOp) -> Diagnostic:
         held = self.dependence.effects_of(op).ordered
         if held and not self.dependence.touches_carried(op):
-            return broken("P14", held[0], f"both branches read, and one has {describe(held[0])}", notes=[(op, "here")])
+            return broken(
+                "P14", held[0], f"both branches read, and one has {describe(held[0])}", notes=[(op, "the conditional")]
+            )
         return broken("P12", op, "both branches read, and the conditional also depends on what the loop carries")
 
     def _refuse_loop(self, op: scf.ForOp, reads: list[Operation]) -> Diagnostic:
@@ -266,7 +268,7 @@ class Partition:
         held = self.dependence.effects_of(op).of(*ORDERED)
         if held:
             code = "P14" if self._nested(reader) else "P13"
-            return broken(code, reader, f"{role} comes from {describe(held[0])}", notes=[(held[0], "here")])
+            return broken(code, reader, f"{role} comes from {describe(held[0])}", notes=[(held[0], "it stands here")])
         if op in self.splits:
             return broken("P12", reader, f"{role} comes from a conditional that updates carried state")
         return None

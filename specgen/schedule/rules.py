@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from specgen.diagnostics import Diagnostic, Note, Span
@@ -151,6 +152,30 @@ def broken(
     )
 
 
+_WORDS = {
+    "memref.load": "the read",
+    "vector.load": "the read",
+    "vector.maskedload": "the read",
+    "memref.store": "the store",
+    "vector.store": "the store",
+    "vector.maskedstore": "the store",
+    "memref.atomic_rmw": "the atomic",
+    "memref.alloc": "the allocation",
+    "scf.if": "the conditional",
+    "scf.while": "the `while`",
+    "gpu.barrier": "the barrier",
+    "motif.arrive": "the barrier",
+    "motif.wait": "the barrier",
+    "motif.fence": "the source fence",
+    "motif.workgroup_reduce": "the workgroup operation",
+}
+
+
 def describe(op: Operation) -> str:
-    """The op in words for a message."""
-    return f"`{op.name}`"
+    """The op in words for a message: in those of the language where it has some."""
+    if op.name == "scf.for":
+        name = op.attributes.get("motif.loop")
+        return f"the loop `{name.data}`" if isinstance(name, StringAttr) else "the inner loop"
+    if op.name.startswith("motif.subgroup"):
+        return "the subgroup operation"
+    return _WORDS.get(op.name, f"`{op.name}`")

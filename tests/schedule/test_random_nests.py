@@ -14,6 +14,9 @@ from scheduling.evaluator import Program, same
 from specgen.ir import parse, print_module
 from specgen.schedule import schedule
 
+LATE = frozenset({"P7", "P17", "P18"})
+"""Rules about the finished plan, which a loop that breaks others as well does not get."""
+
 
 def compare(nest: nests.Nest, random: Random) -> list[str]:
     """Schedule a nest and run it against its serial form; the rules that it was refused for, if any."""
@@ -38,7 +41,8 @@ def run(seeds: range) -> tuple[int, Counter[str]]:
         nest = nests.Builder(random, rule).build()
         refused = compare(nest, random)
         if rule is not None:
-            assert rule in refused, f"seed {seed}: planted {rule}, found {refused}\n{nest.text}"
+            masked = refused and rule in LATE
+            assert rule in refused or masked, f"seed {seed}: planted {rule}, found {refused}\n{nest.text}"
         rules.update(refused)
         accepted += not refused
     return accepted, rules
