@@ -129,10 +129,10 @@ def _constraints(
             if source is not None:
                 edges.add((source, (copy, position)))
     acting = [instance for instance in instances if hazards.acts(instance[1])]
-    for number, later in enumerate(acting):
-        for earlier in acting[:number]:
-            if hazards.ordered(earlier, later):
-                edges.add((earlier, later))
+    binding = [(number, instance) for number, instance in enumerate(acting) if hazards.binds(instance[1])]
+    for number, instance in binding:
+        edges.update((earlier, instance) for earlier in acting[:number] if hazards.ordered(earlier, instance))
+        edges.update((instance, later) for later in acting[number + 1 :] if hazards.ordered(instance, later))
     waiting = dict.fromkeys(instances, 0)
     followers: dict[Instance, list[Instance]] = {}
     for before, after in sorted(edges):

@@ -38,6 +38,10 @@ class Hazards:
         """Whether the op at the position can be in anyone's way."""
         return bool(self.effects[position].ops) or self.fenced
 
+    def binds(self, position: int) -> bool:
+        """Whether the op at the position is more than a read, so that others may have to keep their place to it."""
+        return bool(self.effects[position].kinds - _READS)
+
     @property
     def fenced(self) -> bool:
         """Whether the body itself holds a fence."""

@@ -129,30 +129,35 @@ _MEETINGS = (
 
 
 def _participation(loop: scf.ForOp, effects: Effects, knowledge: Knowledge) -> list[Diagnostic]:
-    """Rules P10 and P11: all participants meet the same instances at the same places of the rebuilt loop."""
+    """Rules P10 and P11: all participants meet the same instances at the same places of the rebuilt loop.
+
+    What the author wrote needs exact bounds; what the compiler placed for a staged view needs uniform ones.
+    """
     bounds = (("lower", loop.lb), ("upper", loop.ub))
     which = " and ".join(end for end, value in bounds if knowledge.exact(loop, value) is None)
     faults = []
     for meeting in _MEETINGS:
         ops = effects.of(*meeting.kinds)
-        if ops and which:
-            why = f"{describe(ops[0])} is met by {meeting.who}, but the loop has no exact {which} bound"
-            faults.append(broken(meeting.code, ops[0], why, notes=[(loop, f"the {which} bound is not exact")]))
-        elif ops:
+        written = [op for op in ops if policy.STAGED not in op.attributes]
+        if written and which:
+            why = f"{describe(written[0])} is met by {meeting.who}, but the loop has no exact {which} bound"
+            faults.append(broken(meeting.code, written[0], why, notes=[(loop, f"the {which} bound is not exact")]))
+        else:
             faults += [fault for op in ops if (fault := _divergent(loop, op, meeting, knowledge)) is not None]
     return faults
 
 
 def _divergent(loop: scf.ForOp, op: Operation, meeting: _Meeting, knowledge: Knowledge) -> Diagnostic | None:
-    """A control value between the loop and the op on which the participants may disagree."""
-    at = op.parent_op()
+    """A control value of the loop, or between it and the op, on which the participants may disagree."""
+    at: Operation | None = op
     whole = op.name == "motif.workgroup_reduce"
     while at is not None and at is not loop:
+        at = at.parent_op()
+        assert at is not None
         controls = at.operands[:1] if isinstance(at, scf.IfOp) else at.operands[:3]
         if any(knowledge.uniform(value) not in (meeting.levels[:1] if whole else meeting.levels) for value in controls):
             why = f"{describe(op)} is met by {meeting.who}, which may disagree on what encloses it"
             return broken(meeting.code, op, why, notes=[(at, "not proven uniform over the participants")])
-        at = at.parent_op()
     return None
 
 

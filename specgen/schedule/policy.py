@@ -24,6 +24,9 @@ TOUCHED = "motif.touched"
 HEIGHT = "motif.height"
 """On a load while `lead` is applied: how many loads follow it in the longest chain of addresses and guards."""
 
+STAGED = "motif.staged"
+"""On workgroup stores and barriers that the compiler placed for a staged view."""
+
 LINEAR, INTERLEAVED, RECURRENCE = "linear", "interleaved", "recurrence"
 ORDERS = (LINEAR, INTERLEAVED, RECURRENCE)
 GUARD, CUT = "guard", "cut"

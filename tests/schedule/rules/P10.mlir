@@ -38,3 +38,20 @@ scf.yield %t : f32
 %z = arith.addf %x, %y : f32
 %t = arith.addf %acc, %z : f32
 scf.yield %t : f32
+
+// refused: staged with bounds that differ between lanes
+// high: %lane
+%x = memref.load %a[%i] : memref<16xf32>
+memref.store %x, %tile[%c0] {motif.staged} : memref<16xf32, 3 : i32>  HERE
+%t = arith.addf %acc, %x : f32
+scf.yield %t : f32
+
+// accepted: staged with uniform bounds
+// high: %n
+%x = memref.load %a[%i] : memref<16xf32>
+memref.store %x, %tile[%c0] {motif.staged} : memref<16xf32, 3 : i32>
+"gpu.barrier"() {motif.staged} : () -> ()
+%y = memref.load %tile[%c0] : memref<16xf32, 3 : i32>
+"gpu.barrier"() {motif.staged} : () -> ()
+%t = arith.addf %acc, %y : f32
+scf.yield %t : f32
