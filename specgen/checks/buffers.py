@@ -49,7 +49,7 @@ class Contents:
         if np.any(place >= len(self.flat)):
             raise FormulaError(f"`{self.name}` is read past the {len(self.flat)} elements that back it")
         value = exact(self.flat[np.asarray(place)])
-        return value if np.ndim(place) else value.item()
+        return value if np.ndim(place) else np.asarray(value).item()
 
     def shaped(self) -> Any:
         """All elements in the shape of the declared axes; only when fully backed."""

@@ -83,9 +83,9 @@ def differences(expected: Any, actual: Any, tolerance: Tolerance) -> Difference 
     first = int(np.argmax(wrong))
     with np.errstate(all="ignore"):
         error = np.abs(exact(actual).astype(np.float64) - exact(expected).astype(np.float64))
-    excess = np.where(np.isnan(error), np.inf, error)
-    if tolerance.bound is not None:
-        excess = excess - tolerance.bound
+        excess = np.where(np.isnan(error), np.inf, error)
+        if tolerance.bound is not None:
+            excess = excess - np.where(np.isfinite(tolerance.bound), tolerance.bound, 0.0)
     worst = int(np.argmax(np.where(wrong, excess, -np.inf)))
     allowed = 0.0 if tolerance.bound is None else float(tolerance.bound[worst])
     return Difference(count, expected.size, first, expected[first], actual[first], worst, float(error[worst]), allowed)

@@ -67,6 +67,9 @@ class Plain:
     def total(self, value: Value, count: int, depth: int) -> Value:
         return values.total(value, count, depth)
 
+    def joined(self, a: Value, count_a: int, b: Value, count_b: int) -> Value:
+        return values.binary(ast.Add, a, b)
+
     def extreme(self, name: str, value: Value, count: int, depth: int) -> Value:
         return values.extreme(name, value, count, depth)
 
@@ -201,6 +204,13 @@ class Bounded:
         v = self.lift(value)
         size = values.total(np.asarray(v.size), count, depth)
         return Size(values.total(v.value, count, depth), size, v.terms + max(count - 1, 0))
+
+    @_vector_of
+    def joined(self, a: Size, count_a: int, b: Size, count_b: int) -> Size:
+        """Two totals of `count_a` and `count_b` summands as one of all of them."""
+        a, b = self.lift(a), self.lift(b)
+        terms = max(a.terms + count_b, b.terms + count_a)
+        return Size(values.binary(ast.Add, a.value, b.value), a.size + b.size, terms)
 
     @_vector_of
     def extreme(self, name: str, value: Size, count: int, depth: int) -> Size:

@@ -74,7 +74,8 @@ def stored(values: Array, type_: ElementType) -> Array:
     if type_.kind == "bool":
         return (values != 0).astype(type_.dtype)
     if type_.is_float:
-        return _rounded(values, type_)
+        with np.errstate(over="ignore"):
+            return _rounded(values, type_)
     if values.dtype.kind == "f":
         values = _truncated(values, type_)
     if values.dtype == object:

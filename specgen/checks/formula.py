@@ -382,14 +382,22 @@ class _Evaluator:
             return value if name in ("sum", "max", "min") else self.domain.plain(value)
         part, rest = parts[0], parts[1:]
         result: Value = None
+        seen = 0
         for block, mask in self.blocks(part, frame):
             if mask is None:
                 value = self.over(name, elt, rest, block)
             else:
                 value = self.over(name, elt, rest, block.chosen(mask))
                 value = self.domain.merge(block.shape, mask, value, _IDENTITY[name])
-            folded = self.fold(name, value, block.shape[0], len(block.shape))
-            result = folded if result is None else self.combine(name, result, folded)
+            count = block.shape[0]
+            folded = self.fold(name, value, count, len(block.shape))
+            if result is None:
+                result = folded
+            elif name == "sum":
+                result = self.domain.joined(result, seen, folded, count)
+            else:
+                result = self.combine(name, result, folded)
+            seen += count
         return self.domain.lift(_IDENTITY[name]) if result is None else result
 
     def fold(self, name: str, value: Value, count: int, depth: int) -> Value:
@@ -403,8 +411,6 @@ class _Evaluator:
         return array.any(axis=0) if name == "any" else array.all(axis=0)
 
     def combine(self, name: str, a: Value, b: Value) -> Value:
-        if name == "sum":
-            return self.domain.binary(ast.Add, a, b)
         if name in ("max", "min"):
             return self.domain.greatest(a, b) if name == "max" else self.domain.least(a, b)
         return np.logical_or(a, b) if name == "any" else np.logical_and(a, b)

@@ -202,10 +202,10 @@ def _unlike_serial(outcome: Outcome, serial: Outcome) -> list[str]:
         )
         found = compare.differences(np.where(untouched, actual, other), actual, compare.bitwise_tolerance())
         if found is not None:
-            contents = outcome.before[name]
+            place = _place(outcome.before[name], found.first)
             problems.append(
-                f"{name}: {found.count} of {found.size} elements have other bits than the serial variant's; "
-                f"the first is [{_place(contents, found.first)}]: serial {shown(found.expected)}, here {shown(found.actual)}"
+                f"{name}: {found.count} of {found.size} elements have other bits than the serial variant's; the first "
+                f"is [{place}]: serial {shown(found.expected)}, here {shown(found.actual)}"
             )
     return problems
 

@@ -84,7 +84,7 @@ class Places:
     folder: Path
     manifest: Mapping[str, Any]
     settings: Settings = field(default_factory=lambda: Settings.of(os.environ))
-    open_device: Callable[[str], Device] = devices.open
+    open_device: Callable[[str], Device] = field(default_factory=lambda: devices.open)
     _devices: dict[tuple[str, int | None], Device] = field(default_factory=dict)
     _kernels: dict[tuple[Place, str], Kernel] = field(default_factory=dict)
     _artifacts: dict[str, Artifact] = field(default_factory=dict)

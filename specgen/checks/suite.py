@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from specgen.checks import compare
 from specgen.checks.cases import Check, Reference, Signature
 from specgen.checks.harness import Memo, Outcome, Result, run_check
 from specgen.checks.places import Place, Places, Settings
@@ -90,6 +92,15 @@ class Suite:
         failed = [r for r in results if not r.passed]
         if failed:
             pytest.fail(self._text(check, where, results, failed), pytrace=False)
+        if isinstance(check.expect, Reference) and not self._tells(check):
+            message = f"check {check.name}: zeros would pass every case: the reference or its tolerance proves nothing"
+            pytest.fail(message, pytrace=False)
+
+    def _tells(self, check: Check) -> bool:
+        """Whether a kernel that leaves zeros fails any of the cases that ran last (formulas are judged before)."""
+        wanted = [self._memo.expectations(self.signature, check, outcome) for outcome in self.last_outcomes]
+        expected = [e for case in wanted for e in case.values()]
+        return any(compare.differences(e.contents, np.zeros_like(e.contents), e.tolerance) for e in expected)
 
     def cases(self, check: Check, where: Where) -> list[dict[str, Any]]:
         """The cases that concern this build and entry, thinned out for a slow device.
