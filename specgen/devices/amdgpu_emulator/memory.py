@@ -75,6 +75,10 @@ class Space:
             words = np.where(mask[..., None], words, np.uint32(0))
         return words
 
+    def peek(self, offsets: Array, size: int) -> Array:
+        """The word of up to four bytes at each offset, without any check."""
+        return self._gather(self.bytes, offsets, size)[..., 0]
+
     def _gather(self, source: Array, offsets: Array, size: int) -> Array:
         width = min(size, 4)
         if width > 1 and int(np.bitwise_or.reduce(offsets, axis=None)) & (width - 1):

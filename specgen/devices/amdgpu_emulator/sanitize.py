@@ -146,17 +146,16 @@ class LdsRaces:
             self._found(bad, flat, mask, site, "atomic after a plain write")
         self._reader[cells] = mark | _MANY
 
-    def conflicting_lanes(
-        self, lds: Banked, flat: Array, mask: Mask, size: int, words: list[Array], site: Site
-    ) -> None:
-        """Lanes of one wave that stored different values to one place: the stored value is not theirs."""
-        for position, word in enumerate(words):
-            width = min(size, 4)
-            got = lds._gather(
-                lds.bytes, np.where(mask, flat + 4 * position, 0) if mask is not True else flat + 4 * position, width
-            )
-            keep = np.uint32((1 << (8 * width)) - 1)
-            bad = (got[..., 0] != (word & keep)) & mask
-            if bad.any():
-                self._report("race", site, bad, "lanes store different values to the same bytes")
-                return
+
+def conflicting_lanes(
+    lds: Banked, flat: Array, mask: Mask, size: int, words: list[Array], site: Site, report: Callable[..., None]
+) -> None:
+    """Report lanes that stored different values to one place: after the store, it holds another lane's value."""
+    width = min(size, 4)
+    keep = np.uint32((1 << (8 * width)) - 1)
+    for position, word in enumerate(words):
+        got = lds.peek(flat + 4 * position if mask is True else np.where(mask, flat + 4 * position, 0), width)
+        bad = (got != (word & keep)) & mask
+        if bad.any():
+            report("race", site, bad, "lanes store different values to the same bytes")
+            return

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from specgen.devices.amdgpu_emulator.atomics import COMBINE, IN_PLACE, TYPES
 from specgen.devices.amdgpu_emulator.emitter import PRIVATE_APERTURE, SCALAR_COUNT, SHARED_APERTURE
 from specgen.devices.amdgpu_emulator.memory import ADDRESS_BASE, Arena, Banked, Mask, Site
-from specgen.devices.amdgpu_emulator.sanitize import LdsRaces, Reporter
+from specgen.devices.amdgpu_emulator.sanitize import LdsRaces, Reporter, conflicting_lanes
 
 Array = NDArray[Any]
 
@@ -257,8 +257,8 @@ def lds_store(st: Machine, offsets: Array, mask: Mask, size: int, words: list[Ar
     if st.races is not None:
         st.races.write(flat, mask, size, site)
     st.lds.store(flat, mask, size, words, site)
-    if st.races is not None:
-        st.races.conflicting_lanes(st.lds, flat, mask, size, words, site)
+    if st.sanitize:
+        conflicting_lanes(st.lds, flat, mask, size, words, site, st.reporter.report)
 
 
 def _scratch_place(st: Machine, offsets: Array, mask: Mask, size: int, site: Site) -> tuple[Array, Mask]:
