@@ -169,7 +169,6 @@ def _build(job: Job, folder: Path, options: BuildOptions) -> BuildResult:
     from specgen.emit import NotAdmitted, emit
     from specgen.loading import load_spec
     from specgen.lowering import LoweringError
-    from specgen.stages import REFUSED as REFUSAL
 
     loaded = load_spec(job.path, job.root)
     sources = job.relocated_sources(loaded.sources)
@@ -185,10 +184,8 @@ def _build(job: Job, folder: Path, options: BuildOptions) -> BuildResult:
     try:
         emitted = emit(spec, job.root, options)
     except NotAdmitted as refusal:
-        errors = [d for d in refusal.diagnostics if d.is_error]
-        status = REFUSED if all(d.code == REFUSAL for d in errors) else FAILED
         diagnostics = job.relocated([*loaded.diagnostics, *refusal.diagnostics])
-        return job.result(status, diagnostics=diagnostics, sources=sources)
+        return job.result(REFUSED if refusal.by_target else FAILED, diagnostics=diagnostics, sources=sources)
     except LoweringError as error:
         return job.result(BROKEN, problem=str(error))
     with output.staged(options.output, job.name) as temporary:

@@ -12,17 +12,18 @@ import specgen
 from specgen import fingerprint
 from specgen.diagnostics import Diagnostic, has_errors
 from specgen.model import Spec
-from specgen.stages import Plan, Planned, schedule_instance
+from specgen.stages import Plan, Planned, bind_targets, schedule_instance
 
 if TYPE_CHECKING:
     from specgen.build import BuildOptions
 
 
 class NotAdmitted(Exception):
-    """The spec has errors, or no requested target admits it."""
+    """The spec has errors, or (`by_target`) nothing is wrong but that it refuses the targets of the call."""
 
-    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], by_target: bool) -> None:
         self.diagnostics = diagnostics
+        self.by_target = by_target
         super().__init__("; ".join(d.message for d in diagnostics))
 
 
@@ -42,20 +43,23 @@ class Emitted:
 class _Planning:
     planned: dict[str, Planned]
     refused: tuple[str, ...]
+    refusals: tuple[Diagnostic, ...]
     diagnostics: tuple[Diagnostic, ...]
     dumps: tuple[tuple[str, str], ...]
 
 
 def emit(spec: Spec, root: Path, options: BuildOptions) -> Emitted:
     """Plan, lower and describe a kernel spec. Raises `NotAdmitted` and `lowering.LoweringError`; writes nothing."""
-    from specgen.checks.plan import check_strength, plan_suite
+    from specgen.checks.plan import plan_suite
+    from specgen.checks.strength import check_strength
     from specgen.emit_suite import render_benchmark, render_suite
 
     planning = _plan_targets(spec, options)
     planned = planning.planned
     diagnostics = [*planning.diagnostics, *check_strength(spec)]
     if has_errors(diagnostics) or not planned:
-        raise NotAdmitted(tuple(diagnostics))
+        errors = [d for d in diagnostics if d.is_error]
+        raise NotAdmitted(tuple(diagnostics), by_target=len(errors) == len(planning.refusals))
     first = next(iter(planned.values()))
     files: dict[str, bytes] = {"source.mlir": first.source_text.encode()}
     spec_files = _inputs(spec)
@@ -74,8 +78,6 @@ def emit(spec: Spec, root: Path, options: BuildOptions) -> Emitted:
 def _plan_targets(spec: Spec, options: BuildOptions) -> _Planning:
     """One plan a target; targets whose bindings agree share the scheduled module."""
     from specgen import targets
-    from specgen.binding import bind
-
     planned: dict[str, Planned] = {}
     shared: dict[object, Plan] = {}
     diagnostics: list[Diagnostic] = []
@@ -83,14 +85,16 @@ def _plan_targets(spec: Spec, options: BuildOptions) -> _Planning:
     refused: list[str] = []
     dumps: list[tuple[str, str]] = []
     policies = options.policies_of(spec.name.text)
-    for name in options.targets or targets.DEFAULT:
-        bound = bind(spec, targets.load(name), policies)
+    for name, bound in bind_targets(spec, options.targets or targets.DEFAULT, policies).items():
         plan = shared.get(bound.fingerprint)
-        if plan is None:
-            plan = Plan(name, None, tuple(bound.diagnostics))
-            if bound.instance is not None and not has_errors(bound.diagnostics):
+        if bound.instance is None:
+            plan = Plan(name, None, tuple(bound.diagnostics), bound.refused)
+        elif plan is None:
+            if not has_errors(bound.diagnostics):
                 dump = _dumper(options.dump_after, name, dumps)
                 plan = schedule_instance(spec, bound.instance, name, tuple(bound.diagnostics), dump=dump)
+            else:
+                plan = Plan(name, None, tuple(bound.diagnostics))
             shared[bound.fingerprint] = plan
         if plan.refused:
             refused.append(name)
@@ -100,9 +104,11 @@ def _plan_targets(spec: Spec, options: BuildOptions) -> _Planning:
         if plan.planned is not None and bound.instance is not None:
             p = plan.planned
             planned[name] = Planned(name, bound.instance, p.source_text, p.source, p.scheduled)
-    if not planned or (options.targets and refused):
-        diagnostics += refusals
-    return _Planning(planned, tuple(refused), tuple(dict.fromkeys(diagnostics)), tuple(dumps))
+    if planned and not options.targets:
+        refusals = []
+    errors = tuple(dict.fromkeys(d for d in refusals if d.is_error))
+    found = tuple(dict.fromkeys([*diagnostics, *refusals]))
+    return _Planning(planned, tuple(refused), errors, found, tuple(dumps))
 
 
 def _dumper(after: tuple[str, ...], target: str, dumps: list[tuple[str, str]]) -> Any:

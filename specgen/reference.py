@@ -117,7 +117,6 @@ def _schema_table(name: str, schema: dict[str, dict[str, Any]]) -> list[str]:
 
 def page() -> str:
     """The text of `docs/spec-reference.md`."""
-    from specgen import loading  # noqa: F401  (completes the import cycle of loading and schema)
     from specgen.diagnostics.catalogue import CATALOGUE
     from specgen.schema import tables
 

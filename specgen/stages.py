@@ -13,11 +13,10 @@ from specgen.model import Spec
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from specgen.binding import Bound
     from specgen.binding.instance import Instance
     from specgen.schedule import Scheduled
-
-REFUSED = "SG-REQUIRES"
-"""The code with which a spec refuses a target; not an error while another target is left."""
+    from specgen.targets import Target
 
 PolicyValue = int | float | bool | str
 
@@ -41,11 +40,37 @@ class Plan:
     planned: Planned | None
     diagnostics: tuple[Diagnostic, ...]
 
-    @property
-    def refused(self) -> bool:
-        """Whether the spec's `requires` excludes this target (and nothing else is wrong)."""
-        errors = [d for d in self.diagnostics if d.is_error]
-        return bool(errors) and all(d.code == REFUSED for d in errors)
+    refused: bool = False
+    """Whether the spec excludes this target (its `requires`, or a fact that the target leaves open)."""
+
+
+LIMITS = ("subgroup_size", "workgroup_memory", "max_workgroup_size", "max_workgroups")
+"""Target facts that every binding looks at, whether the spec reads them or not."""
+
+
+def bind_targets(
+    spec: Spec, names: Sequence[str], policies: Mapping[str, PolicyValue] | None = None
+) -> dict[str, Bound]:
+    """The binding of each target. Targets that agree in every fact that a binding read share it."""
+    from specgen import targets
+    from specgen.binding import bind
+
+    done: list[tuple[Target, Bound]] = []
+    result = {}
+    for name in names:
+        target = targets.load(name)
+        bound = next((b for t, b in done if _alike(t, target, b.read_target_facts)), None)
+        if bound is None:
+            bound = bind(spec, target, dict(policies or {}))
+            done.append((target, bound))
+        elif bound.instance is not None:
+            bound = dataclasses.replace(bound, instance=dataclasses.replace(bound.instance, target=name))
+        result[name] = bound
+    return result
+
+
+def _alike(a: Target, b: Target, facts: frozenset[str]) -> bool:
+    return all(getattr(a, fact) == getattr(b, fact) for fact in (*LIMITS, *facts))
 
 
 def plan(
@@ -62,7 +87,7 @@ def plan(
     bound = bind(spec, targets.load(target_name), dict(policies or {}))
     diagnostics = tuple(bound.diagnostics)
     if bound.instance is None or has_errors(diagnostics):
-        return Plan(target_name, None, diagnostics)
+        return Plan(target_name, None, diagnostics, bound.refused)
     return schedule_instance(spec, bound.instance, target_name, diagnostics, dump=dump)
 
 

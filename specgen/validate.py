@@ -84,9 +84,9 @@ def validate_spec(
 ) -> tuple[tuple[Diagnostic, ...], str]:
     """Findings of a loaded spec and its status, over every target that it admits."""
     from specgen import targets
-    from specgen.binding import bind, check_motif
-    from specgen.checks.plan import check_strength
-    from specgen.stages import REFUSED, schedule_instance
+    from specgen.binding import check_motif
+    from specgen.checks.strength import check_strength
+    from specgen.stages import bind_targets, schedule_instance
 
     if spec.kind != "kernel":
         found = tuple(check_motif(spec))
@@ -96,15 +96,13 @@ def validate_spec(
     seen: set[object] = set()
     admitted = 0
     instance = None
-    for name in targets.DEFAULT:
-        bound = bind(spec, targets.load(name), dict(policies or {}))
-        errors = [d for d in bound.diagnostics if d.is_error]
-        if errors and all(d.code == REFUSED for d in errors):
-            refusals += errors
+    for name, bound in bind_targets(spec, targets.DEFAULT, policies).items():
+        if bound.refused:
+            refusals += bound.diagnostics
             continue
         diagnostics += bound.diagnostics
         admitted += 1
-        if bound.instance is None or errors:
+        if bound.instance is None:
             continue
         instance = bound.instance
         key = bound.fingerprint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,7 @@ class Discovery:
 
 
 def discover(paths: Sequence[Path], *, root: Path | None = None) -> Discovery:
-    """The spec files that `paths` name: files as they are, of folders the spec files in them, sorted.
+    """The spec files that `paths` name: files as they are, of folders the spec files in their tree, sorted.
 
     Links in folders are not followed; a file named twice counts once; two files of one NAME are an error. `root`
     defaults to the current folder for what lies below it and to the file's own folder for the rest.
@@ -58,12 +59,21 @@ def _expanded(paths: Sequence[Path], findings: list[Diagnostic], root: Path | No
         if not path.is_dir():
             yield path
             continue
-        inside = sorted(p for p in path.iterdir() if stem(p.name) is not None and p.is_file() and not p.is_symlink())
+        inside = _spec_files(path)
         if not inside:
             at = start_of(shown_name(path, _root(path, root)))
             message = "the folder holds no spec (`*.spec.yaml`, `*.spec.toml`)."
             findings.append(diagnostic("SG-PATH", at, message, hint="`specgen init NAME` writes one."))
         yield from inside
+
+
+def _spec_files(folder: Path) -> list[Path]:
+    """Spec files of a folder tree, sorted by path; hidden folders and links are left out."""
+    found = []
+    for base, folders, names in os.walk(folder, followlinks=False):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and not (Path(base) / f).is_symlink())
+        found += [Path(base) / name for name in names if stem(name) is not None]
+    return sorted(p for p in found if p.is_file() and not p.is_symlink())
 
 
 def _root(path: Path, root: Path | None) -> Path:

@@ -18,12 +18,13 @@ def test_a_folder_gives_its_spec_files_sorted(tmp_path: Path) -> None:
     for name in ("zebra", "apple"):
         write(tmp_path, name)
     write(tmp_path, "mango", "", "toml")
-    write(tmp_path / "deeper", "hidden")
+    write(tmp_path / "deeper", "below")
+    write(tmp_path / ".hidden", "hidden")
     (tmp_path / "note.yaml").write_text("", encoding="utf-8")
     (tmp_path / ".spec.yaml").write_text("", encoding="utf-8")
     (tmp_path / "linked.spec.yaml").symlink_to(tmp_path / "apple.spec.yaml")
     (tmp_path / "folder.spec.yaml").mkdir()
-    assert names([tmp_path]) == ["apple.spec.yaml", "mango.spec.toml", "zebra.spec.yaml"]
+    assert names([tmp_path]) == ["apple.spec.yaml", "below.spec.yaml", "mango.spec.toml", "zebra.spec.yaml"]
 
 
 def test_a_file_is_taken_as_it_is_and_once(tmp_path: Path) -> None:
