@@ -115,7 +115,7 @@ def test_motifs_are_checked_alone() -> None:
         "24:16 SG-BOUNDS `i + 1` may be 4; axis `row` has [0, 4). [Guard it: `if: i + 1 < 4`.]"
     ]
     assert motif(MOTIF.replace("(2 if twice else 3)", "i")) == [
-        "24:14 SG-TYPE `a[i, 0]` is `f32` and `i` is `index`; there is no implicit conversion. "
+        "24:24 SG-TYPE `a[i, 0]` is `f32` and `i` is `index`; there is no implicit conversion. "
         "[Write `f32(i)` or `index(a[i, 0])`.]"
     ]
 
