@@ -1,0 +1,133 @@
+"""`report.json` from a plan and its binary: identity, entries, schedule rows, machine loops, barriers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import specgen
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+
+    from specgen.lowering.amdgpu import AmdgpuBinary
+    from specgen.lowering.spirv.module import SpirvBinary
+    from specgen.stages import Planned
+
+WORKGROUP_SPACE = 3
+
+
+def assemble(plan: Planned, binary: AmdgpuBinary | SpirvBinary, spec_sha256: str) -> dict[str, Any]:
+    """The report of one target (schema: `report/schema.py`)."""
+    default = plan.instance.entry("default")
+    identity: dict[str, Any] = {
+        "spec_sha256": spec_sha256,
+        "policies": dict(default.policies),
+        "target": plan.target,
+        "specgen": specgen.__version__,
+    }
+    report: dict[str, Any] = {"identity": identity}
+    facts = _back_end(plan, binary)
+    if "llvm" in facts:
+        identity["llvm"] = facts.pop("llvm")
+    report["entries"] = _entries(plan, facts.pop("entries"))
+    report["source_low"] = _schedule(plan)
+    report.update(facts)
+    report["barriers"] = _barriers(plan)
+    return report
+
+
+def _entries(plan: Planned, facts: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Default, serial, then the other variants by name."""
+    by_name = {e.name: e for e in plan.instance.entries}
+    order = ["default", "serial", *sorted(n for n in by_name if n not in ("default", "serial"))]
+    return [
+        {
+            "name": name,
+            "policies": dict(by_name[name].policies),
+            "symbol": by_name[name].symbol,
+            "workgroup_size": list(by_name[name].workgroup_size),
+            **facts[by_name[name].symbol],
+        }
+        for name in order
+    ]
+
+
+def _back_end(plan: Planned, binary: AmdgpuBinary | SpirvBinary) -> dict[str, Any]:
+    """What the back end knows: `entries` by symbol, and for AMDGPU LLVM's version, machine loops and findings."""
+    from specgen.lowering.amdgpu import AmdgpuBinary
+
+    if isinstance(binary, AmdgpuBinary):
+        return {
+            "llvm": binary.llvm,
+            "entries": {entry.name: entry.report for entry in binary.entries},
+            "machine_loops": [row for entry in binary.entries for row in entry.machine_loops],
+            "findings": [f"{entry.name}: {text}" for entry in binary.entries for text in entry.findings],
+        }
+    from specgen.report.spirv_words import entry_words
+
+    memory = _workgroup_bytes(plan)
+    return {
+        "entries": {
+            name: {
+                "code_byte_count": words.code_byte_count,
+                "workgroup_memory_bytes": memory[name],
+                "static_instruction_mix": words.mix,
+            }
+            for name, words in entry_words(binary.spv).items()
+        }
+    }
+
+
+def _functions(plan: Planned) -> list[FuncOp]:
+    from xdsl.dialects.func import FuncOp
+
+    return [op for op in plan.scheduled.module.walk() if isinstance(op, FuncOp)]
+
+
+def _workgroup_bytes(plan: Planned) -> dict[str, int]:
+    """Bytes of workgroup memory that each function's source declares."""
+    from xdsl.dialects.builtin import IntegerAttr, MemRefType
+    from xdsl.dialects.memref import AllocOp
+
+    result = {}
+    for function in _functions(plan):
+        total = 0
+        for op in function.walk():
+            if isinstance(op, AllocOp) and isinstance(op.memref.type, MemRefType):
+                kind = op.memref.type
+                space = kind.memory_space
+                if isinstance(space, IntegerAttr) and space.value.data == WORKGROUP_SPACE:
+                    total += kind.element_count() * _element_bytes(kind)
+        result[function.sym_name.data] = total
+    return result
+
+
+def _element_bytes(kind: Any) -> int:
+    from xdsl.dialects.builtin import FixedBitwidthType
+
+    element = kind.element_type
+    return max(element.bitwidth // 8, 1) if isinstance(element, FixedBitwidthType) else 8
+
+
+def _schedule(plan: Planned) -> dict[str, Any]:
+    scheduled = plan.scheduled
+    return {
+        "loop_pipelines": {
+            "rows": [row.as_dict() for row in scheduled.rows],
+            "stages": [row.as_dict() for row in scheduled.stages],
+        },
+        "loop_unrolls": {"rows": [row.as_dict() for row in scheduled.unroll_rows]},
+    }
+
+
+def _barriers(plan: Planned) -> list[dict[str, Any]]:
+    """One row a barrier of the scheduled IR."""
+    from specgen.ir import locations
+
+    forms = {"gpu.barrier": "complete", "motif.arrive": "arrive", "motif.wait": "wait"}
+    return [
+        {"function": function.sym_name.data, "location": locations.text(op), "form": forms[op.name]}
+        for function in _functions(plan)
+        for op in function.walk()
+        if op.name in forms
+    ]
