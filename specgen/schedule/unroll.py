@@ -192,12 +192,15 @@ class _Strips:
             results = self._guarded_remainder(end, results)
         replace(loop, results)
 
+    def _upper(self) -> SSAValue:
+        """The upper bound, but not below the lower one."""
+        low, _ = self.knowledge.trips(self.loop)
+        return self.loop.ub if low > 0 else self.emit.value(arith.MaxSIOp(self.loop.ub, self.loop.lb))
+
     def _trips(self) -> SSAValue:
         """The number of iterations as an unsigned value, exact for any bounds."""
         loop, emit = self.loop, self.emit
-        low, _ = self.knowledge.trips(loop)
-        upper = loop.ub if low > 0 else emit.value(arith.MaxSIOp(loop.ub, loop.lb))
-        distance = emit.sub_index(upper, loop.lb)
+        distance = emit.sub_index(self._upper(), loop.lb)
         if self.step == 1:
             return distance
         return emit.value(arith.CeilDivUIOp(distance, emit.index(self.step)))
@@ -207,6 +210,9 @@ class _Strips:
         known = self.knowledge.trip_count(loop)
         if known is not None:
             return emit.offset(loop.lb, (known - known % self.factor) * self.step)
+        if self.step == 1:
+            upper = self._upper()
+            return emit.sub_index(upper, emit.remainder(emit.sub_index(upper, loop.lb), self.factor))
         trips = self._trips()
         whole = emit.sub_index(trips, emit.remainder(trips, self.factor))
         return emit.add_index(loop.lb, emit.scale(whole, self.step))

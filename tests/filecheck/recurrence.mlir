@@ -29,17 +29,15 @@ func.func @sum_rows(%count: index {motif.range = array<i64: 0, 64>}, %in: memref
 // CHECK-NEXT: %4 = arith.addi %count, %3 : index
 // CHECK-NEXT: %5 = arith.constant 4 : index
 // CHECK-NEXT: %6 = arith.remui %4, %5 : index
-// CHECK-NEXT: %7 = arith.subi %4, %6 : index
-// CHECK-NEXT: %8 = arith.constant 2 : index
-// CHECK-NEXT: %9 = arith.addi %7, %8 : index
-// CHECK-NEXT: %10 = arith.constant 4 : index
-// CHECK-NEXT: %11, %12, %13 = scf.for %i = %0 to %9 step %10 iter_args(%acc = %f0, %x_2 = %x, %x_3 = %x_1) -> (f32, f32, f32) {
-// CHECK-NEXT: %14 = arith.constant 1 : index
-// CHECK-NEXT: %i_1 = arith.addi %i, %14 {motif.range = array<i64: 2, 63>} : index
-// CHECK-NEXT: %15 = arith.constant 2 : index
-// CHECK-NEXT: %i_2 = arith.addi %i, %15 {motif.range = array<i64: 2, 63>} : index
-// CHECK-NEXT: %16 = arith.constant 3 : index
-// CHECK-NEXT: %i_3 = arith.addi %i, %16 {motif.range = array<i64: 2, 63>} : index
+// CHECK-NEXT: %7 = arith.subi %count, %6 : index
+// CHECK-NEXT: %8 = arith.constant 4 : index
+// CHECK-NEXT: %9, %10, %11 = scf.for %i = %0 to %7 step %8 iter_args(%acc = %f0, %x_2 = %x, %x_3 = %x_1) -> (f32, f32, f32) {
+// CHECK-NEXT: %12 = arith.constant 1 : index
+// CHECK-NEXT: %i_1 = arith.addi %i, %12 {motif.range = array<i64: 2, 63>} : index
+// CHECK-NEXT: %13 = arith.constant 2 : index
+// CHECK-NEXT: %i_2 = arith.addi %i, %13 {motif.range = array<i64: 2, 63>} : index
+// CHECK-NEXT: %14 = arith.constant 3 : index
+// CHECK-NEXT: %i_3 = arith.addi %i, %14 {motif.range = array<i64: 2, 63>} : index
 // CHECK-NEXT: %x_4 = memref.load %in[%i, %lane] : memref<64x32xf32>
 // CHECK-NEXT: %x_5 = memref.load %in[%i_1, %lane] : memref<64x32xf32>
 // CHECK-NEXT: "motif.fence"() : () -> ()
@@ -56,13 +54,13 @@ func.func @sum_rows(%count: index {motif.range = array<i64: 0, 64>}, %in: memref
 // CHECK-NEXT: %next_3 = arith.addf %next_2, %x_5 : f32
 // CHECK-NEXT: scf.yield %next_3, %x_6, %x_7 : f32, f32, f32
 // CHECK-NEXT: } {motif.loop = "i", motif.form = "steady"}
-// CHECK-NEXT: %17, %18, %19 = scf.for %i_4 = %9 to %count step %c1 iter_args(%acc_1 = %11, %x_8 = %12, %x_9 = %13) -> (f32, f32, f32) {
+// CHECK-NEXT: %15, %16, %17 = scf.for %i_4 = %7 to %count step %c1 iter_args(%acc_1 = %9, %x_8 = %10, %x_9 = %11) -> (f32, f32, f32) {
 // CHECK-NEXT: %x_10 = memref.load %in[%i_4, %lane] : memref<64x32xf32>
 // CHECK-NEXT: %next_4 = arith.addf %acc_1, %x_8 : f32
 // CHECK-NEXT: scf.yield %next_4, %x_9, %x_10 : f32, f32, f32
 // CHECK-NEXT: } {motif.loop = "i", motif.form = "remainder"}
-// CHECK-NEXT: %next_5 = arith.addf %17, %18 : f32
-// CHECK-NEXT: %next_6 = arith.addf %next_5, %19 : f32
+// CHECK-NEXT: %next_5 = arith.addf %15, %16 : f32
+// CHECK-NEXT: %next_6 = arith.addf %next_5, %17 : f32
 // CHECK-NEXT: scf.yield %next_6 : f32
 // CHECK-NEXT: } else {
 // CHECK-NEXT: %sum_1 = scf.for %i_5 = %c0 to %count step %c1 iter_args(%acc_2 = %f0) -> (f32) {
@@ -161,13 +159,11 @@ func.func @queue_only(%count: index {motif.range = array<i64: 0, 64>}, %in: memr
 // CHECK-NEXT: %4 = arith.addi %count, %3 : index
 // CHECK-NEXT: %5 = arith.constant 2 : index
 // CHECK-NEXT: %6 = arith.remui %4, %5 : index
-// CHECK-NEXT: %7 = arith.subi %4, %6 : index
+// CHECK-NEXT: %7 = arith.subi %count, %6 : index
 // CHECK-NEXT: %8 = arith.constant 2 : index
-// CHECK-NEXT: %9 = arith.addi %7, %8 : index
-// CHECK-NEXT: %10 = arith.constant 2 : index
-// CHECK-NEXT: %11, %12, %13 = scf.for %i = %0 to %9 step %10 iter_args(%acc = %f0, %x_2 = %x, %x_3 = %x_1) -> (f32, f32, f32) {
-// CHECK-NEXT: %14 = arith.constant 1 : index
-// CHECK-NEXT: %i_1 = arith.addi %i, %14 {motif.range = array<i64: 2, 63>} : index
+// CHECK-NEXT: %9, %10, %11 = scf.for %i = %0 to %7 step %8 iter_args(%acc = %f0, %x_2 = %x, %x_3 = %x_1) -> (f32, f32, f32) {
+// CHECK-NEXT: %12 = arith.constant 1 : index
+// CHECK-NEXT: %i_1 = arith.addi %i, %12 {motif.range = array<i64: 2, 63>} : index
 // CHECK-NEXT: %next = arith.addf %acc, %x_2 : f32
 // CHECK-NEXT: "motif.fence"() : () -> ()
 // CHECK-NEXT: %x_4 = memref.load %in[%i, %lane] : memref<64x32xf32>
@@ -177,15 +173,15 @@ func.func @queue_only(%count: index {motif.range = array<i64: 0, 64>}, %in: memr
 // CHECK-NEXT: %x_5 = memref.load %in[%i_1, %lane] : memref<64x32xf32>
 // CHECK-NEXT: scf.yield %next_1, %x_4, %x_5 : f32, f32, f32
 // CHECK-NEXT: } {motif.loop = "i", motif.form = "steady"}
-// CHECK-NEXT: %15 = arith.cmpi slt, %9, %count : index
-// CHECK-NEXT: %16, %17, %18 = scf.if %15 -> (f32, f32, f32) {
-// CHECK-NEXT: %x_6 = memref.load %in[%9, %lane] : memref<64x32xf32>
-// CHECK-NEXT: %next_2 = arith.addf %11, %12 : f32
-// CHECK-NEXT: scf.yield %next_2, %13, %x_6 : f32, f32, f32
+// CHECK-NEXT: %13 = arith.cmpi slt, %7, %count : index
+// CHECK-NEXT: %14, %15, %16 = scf.if %13 -> (f32, f32, f32) {
+// CHECK-NEXT: %x_6 = memref.load %in[%7, %lane] : memref<64x32xf32>
+// CHECK-NEXT: %next_2 = arith.addf %9, %10 : f32
+// CHECK-NEXT: scf.yield %next_2, %11, %x_6 : f32, f32, f32
 // CHECK-NEXT: } else {
-// CHECK-NEXT: scf.yield %11, %12, %13 : f32, f32, f32
-// CHECK: %next_3 = arith.addf %16, %17 : f32
-// CHECK-NEXT: %next_4 = arith.addf %next_3, %18 : f32
+// CHECK-NEXT: scf.yield %9, %10, %11 : f32, f32, f32
+// CHECK: %next_3 = arith.addf %14, %15 : f32
+// CHECK-NEXT: %next_4 = arith.addf %next_3, %16 : f32
 // CHECK-NEXT: scf.yield %next_4 : f32
 // CHECK-NEXT: } else {
 // CHECK-NEXT: %sum_1 = scf.for %i_2 = %c0 to %count step %c1 iter_args(%acc_1 = %f0) -> (f32) {
