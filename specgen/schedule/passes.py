@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from specgen.diagnostics import Diagnostic, has_errors
 from specgen.schedule import Dump, Scheduled, policy
+from specgen.schedule.barriers import check_split_barriers
 from specgen.schedule.rows import PipelineRow, StageRow, UnrollRow
 
 
@@ -58,9 +59,10 @@ def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool) -> Scheduled:
     log = Log()
     for function in policy.kernels(module):
         policy.number(function)
+        log.refuse(*check_split_barriers(function))
     module.verify()
     for step in pipeline():
-        if only_plan and step.name == PASSES[-1]:
+        if has_errors(log.diagnostics) or (only_plan and step.name == PASSES[-1]):
             break
         step.run(module, log)
         if has_errors(log.diagnostics):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from scheduling import kernels
 from scheduling.evaluator import Program
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, StringAttr
 
 from specgen.ir import parse
 from specgen.schedule import schedule
@@ -88,6 +91,26 @@ def test_bounds_near_the_ends(keys: dict[str, Any]) -> None:
         assert run.reads == Counter(("in", (i,)) for i in counters)
         result = run.memories["out"].data[(0,)]
         assert result.tobytes() == expected(low, high, step, data).tobytes(), (low, high, step)
+
+
+@pytest.mark.parametrize("depth", [2, 4])
+def test_only_short_loops_take_the_serial_side(depth: int) -> None:
+    """With a spoilt serial side, loops of at least `depth` iterations are still right, shorter ones are not."""
+    scheduled = schedule(parse(TEXT.format(step=3, policy=kernels.policy(pipeline=depth))))
+    spoilt = arith.ConstantOp(FloatAttr(-7.5, 32))
+    serial = next(op for op in scheduled.module.walk() if op.attributes.get("motif.form") == StringAttr("serial"))
+    end = serial.parent_block().last_op  # type: ignore[union-attr]
+    assert end is not None
+    serial.parent_block().insert_op_before(spoilt, end)  # type: ignore[union-attr]
+    end.operands = [spoilt.result]
+    program = Program(scheduled.module)
+    for low in (MIN, -20, 0, 5, MAX - 40):
+        for trips in range(8):
+            high = low + 3 * trips
+            data = {(i,): value for i, value in zip(range(low, high, 3), kernels.numbers(64), strict=False)}
+            run = program.run({"low": low, "high": high, "in": data, "out": kernels.numbers(1)})
+            wanted = expected(low, high, 3, data) if trips >= depth else np.float32(-7.5)
+            assert run.memories["out"].data[(0,)].tobytes() == wanted.tobytes(), (low, trips)
 
 
 def test_depth_whose_lead_leaves_the_range() -> None:
