@@ -17,12 +17,15 @@ from scheduling import kernels
 
 SIZE = 16
 HEAD = """
-func.func @nest(%n: index {motif.range = array<i64: 0, 9>}, %m: index {motif.range = array<i64: 0, 4>},
-    %free: index, %ids: memref<16xi64> {motif.noalias}, %a: memref<16xf32> {motif.noalias},
-    %b: memref<16xf32> {motif.noalias}, %out: memref<4xf32> {motif.noalias})
+func.func @nest(%n: index {motif.name = "n", motif.range = array<i64: 0, 9>},
+    %m: index {motif.name = "m", motif.range = array<i64: 0, 4>}, %free: index {motif.name = "free"},
+    %ids: memref<16xi64> {motif.name = "ids", motif.access = "read", motif.range = array<i64: 0, 15>, motif.noalias},
+    %a: memref<16xf32> {motif.name = "a", motif.access = "read", motif.noalias},
+    %b: memref<16xf32> {motif.name = "b", motif.access = "read", motif.noalias},
+    %out: memref<4x32xf32> {motif.name = "out", motif.access = "write", motif.noalias})
     attributes {motif.kernel, motif.workgroup_size = array<i64: 32, 1, 1>, motif.subgroup_size = 32 : i64} {
   %lane = "gpu.thread_id"() <{dimension = #gpu<dim x>}> {motif.range = array<i64: 0, 31>} : () -> index
-  %tile = memref.alloc() {motif.name = "tile"} : memref<16xf32, 3 : i32>
+  %tile = memref.alloc() {motif.name = "tile"} : memref<32xf32, 3 : i32>
   %f0 = arith.constant 0.5 : f32
   %f1 = arith.constant -1.25 : f32
 """
@@ -55,7 +58,9 @@ class Nest:
 class Builder:
     """Writes one nest."""
 
-    def __init__(self, random: Random, rule: str | None = None) -> None:
+    def __init__(self, random: Random, rule: str | None = None, *, lanes: bool = False) -> None:
+        """`lanes`: work-items read what others stored, so that one work-item alone cannot run it."""
+        self.peer = "%peer" if lanes else "%lane"
         self.random = random
         self.rule = rule
         self.lines: list[str] = []
@@ -68,11 +73,13 @@ class Builder:
         """The nest; the outermost loop has a fault planted when one is asked for."""
         for value in CONSTANTS:
             self.emit(f"%c{value} = arith.constant {value} : index")
+        self.emit("%c31 = arith.constant 31 : index")
+        self.emit("%peer = arith.subi %c31, %lane : index")
         self.emit("%huge = arith.constant 4611686018427387904 : index")
-        scope = Scope(["%c1", "%c2", "%c3", "%n", "%m"], ["%f0", "%f1"])
+        scope = Scope(["%c1", "%lane", "%c2", "%c3", "%n", "%m"], ["%f0", "%f1"])
         sums = self.loop(scope, outer=True)
         for number, value in enumerate(sums[:4]):
-            self.emit(f"memref.store {value}, %out[%c{number}] : memref<4xf32>")
+            self.emit(f"memref.store {value}, %out[%c{number}, %lane] : memref<4x32xf32>")
         body = "\n".join(self.lines)
         text = HEAD + body + "\n  func.return\n}\n"
         bare = text
@@ -186,9 +193,9 @@ class Builder:
     def workgroup(self, scope: Scope) -> None:
         """Publish, meet, read, meet."""
         result = self.name("w")
-        self.emit(f"memref.store {self.pick(scope.floats)}, %tile[%c3] : memref<16xf32, 3 : i32>")
+        self.emit(f"memref.store {self.pick(scope.floats)}, %tile[%lane] : memref<32xf32, 3 : i32>")
         self.emit('"gpu.barrier"() : () -> ()')
-        self.emit(f"{result} = memref.load %tile[%c3] : memref<16xf32, 3 : i32>")
+        self.emit(f"{result} = memref.load %tile[{self.peer}] : memref<32xf32, 3 : i32>")
         self.emit('"gpu.barrier"() : () -> ()')
         scope.floats.append(result)
 
@@ -295,7 +302,7 @@ def _nothing(builder: Builder, scope: Scope, counter: str, carried: list[str]) -
     pass
 
 
-_STORE = "memref.store {float}, %out[%c3] : memref<4xf32>"
+_STORE = "memref.store {float}, %out[%c3, %lane] : memref<4x32xf32>"
 _VOTE = '{x} = "motif.subgroup_reduce"({float}) <{{kind = "add"}}> : (f32) -> f32'
 
 PLANTED: dict[str, Any] = {
@@ -308,7 +315,7 @@ PLANTED: dict[str, Any] = {
     "P7": _lines("{x} = memref.load %a[%c1] : memref<16xf32>"),
     "P8": _lines(_STORE),
     "P9": _lines('"gpu.barrier"() {{motif.scope = "global"}} : () -> ()'),
-    "P10": _lines("memref.store {float}, %tile[%c3] : memref<16xf32, 3 : i32>"),
+    "P10": _lines("memref.store {float}, %tile[%c3] : memref<32xf32, 3 : i32>"),
     "P11": _lines(_VOTE),
     "P12": _lines(
         '{y} = "motif.fptoi"({acc}) <{{signed}}> : (f32) -> i64',
@@ -317,7 +324,7 @@ PLANTED: dict[str, Any] = {
         "{x} = memref.load %a[{y}m] : memref<16xf32>",
     ),
     "P13": _lines(
-        "{y} = memref.load %tile[%c3] : memref<16xf32, 3 : i32>",
+        "{y} = memref.load %tile[%c3] : memref<32xf32, 3 : i32>",
         '{z} = "motif.fptoi"({y}) <{{signed}}> : (f32) -> i64',
         "{z}i = arith.index_cast {z} : i64 to index",
         "{x} = memref.load %a[{z}i] : memref<16xf32>",
@@ -359,7 +366,7 @@ PLANTED: dict[str, Any] = {
     "P19": _lines(
         "scf.for {y} = %c0 to %c2 step %c1 {{",
         "{x}l = memref.load %a[{y}] : memref<16xf32>",
-        "memref.store {x}l, %tile[{y}] : memref<16xf32, 3 : i32>",
+        "memref.store {x}l, %tile[{y}] : memref<32xf32, 3 : i32>",
         "}} {{motif.unroll = 2 : i64}}",
     ),
 }
@@ -367,7 +374,7 @@ PLANTED: dict[str, Any] = {
 
 def inputs(random: Random) -> list[dict[str, Any]]:
     """Arguments for runs of a nest: short and long loops."""
-    a, b, out = kernels.numbers(SIZE), kernels.numbers(SIZE, seed=2), np.zeros(4, np.float32)
+    a, b, out = kernels.numbers(SIZE), kernels.numbers(SIZE, seed=2), np.zeros((4, 32), np.float32)
     ids = {(k,): (7 * k + 3) % SIZE for k in range(SIZE)}
     tile = {"free": 1, "ids": ids, "a": a, "b": b, "out": out}
     return [{"n": n, "m": random.randrange(5), **tile} for n in (0, 1, 2, random.randrange(3, 6), 9)]
