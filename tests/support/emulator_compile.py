@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from specgen.devices.amdgpu_emulator import EmulatedKernel
+from specgen.devices.base import Artifact
 
 TARGETS = ("gfx942", "gfx950", "gfx1100", "gfx1151", "gfx1201", "gfx9-4-generic", "gfx11-generic", "gfx12-generic")
 
@@ -138,16 +139,7 @@ amdhsa.kernels:
         return link(out.read_bytes())
 
 
-def kernel(
-    text: str, target: str, symbol: str = "k", size: int = 64, sanitize: bool = True, features: str = ""
-) -> EmulatedKernel:
-    """A kernel from LLVM IR whose definition ends in `#0`; the attributes are added."""
-    ir = text + "\nattributes #0 = { " + ATTRIBUTES.format(size=size) + " }\n"
-    manifest = {"entries": [{"symbol": symbol, "workgroup_size": [size, 1, 1]}]}
-    return EmulatedKernel(compile_ir(ir, target, features), symbol, sanitize, manifest)
-
-
 def named(hsaco: bytes, symbol: str, size: int, sanitize: bool = True) -> EmulatedKernel:
     """A kernel of a code object whose workgroup size the manifest tells."""
     manifest = {"entries": [{"symbol": symbol, "workgroup_size": [size, 1, 1]}]}
-    return EmulatedKernel(hsaco, symbol, sanitize, manifest)
+    return EmulatedKernel(hsaco, symbol, sanitize, Artifact("test", "", manifest, {}))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import numpy as np
-
 from specgen.devices.base import Arguments, Artifact, DeviceError, DeviceFacts, Grid, Run, Timing, TimingPlan
+from specgen.devices.grids import default_grid
 
 NAME: Final = "amdgpu-emulator"
 
 
-class AmdgpuEmulator:
+class EmulatorDevice:
     """Executes AMDGPU code objects of the targets in `loader.EXECUTABLE_TARGETS`."""
 
     name = NAME
@@ -37,7 +35,7 @@ class AmdgpuEmulator:
         """Load the kernel with the symbol `entry` from `kernel.hsaco`."""
         if "kernel.hsaco" not in artifact.files:
             raise DeviceError(f"{artifact.name} for {artifact.target} has no kernel.hsaco")
-        return EmulatedKernel(artifact.files["kernel.hsaco"], entry, self.sanitize, artifact.manifest)
+        return EmulatedKernel(artifact.files["kernel.hsaco"], entry, self.sanitize, artifact)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -46,18 +44,19 @@ class AmdgpuEmulator:
 class EmulatedKernel:
     """One kernel of a code object."""
 
-    def __init__(
-        self, hsaco: bytes, symbol: str, sanitize: bool = True, manifest: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, hsaco: bytes, symbol: str, sanitize: bool = True, artifact: Artifact | None = None) -> None:
+        """`artifact` (for its manifest) tells the workgroup counts and which buffers are only written."""
         from specgen.devices.amdgpu_emulator.loader import load
 
         self.code = load(hsaco, symbol)
         self.sanitize = sanitize
-        self.manifest = manifest or {}
+        self.artifact = artifact
+        self.manifest: Mapping[str, Any] = {} if artifact is None else artifact.manifest
         self._lines: dict[int, str] | None = None
 
-    def launch(self, args: Arguments, grid: Grid | None = None, unwritten: tuple[str, ...] = ()) -> Run:
+    def launch(self, args: Arguments, grid: Grid | None = None, unwritten: tuple[str, ...] | None = None) -> Run:
         """Run once. Buffers named in `unwritten` hold nothing yet: reading their bytes before a store is a finding.
+        By default these are the buffers that the manifest says are only written.
 
         Raises `DeviceError` for arguments that do not fit and for instructions that are not executed.
         """
@@ -69,7 +68,8 @@ class EmulatedKernel:
         for block in prog.blocks:
             block.counts.lanes[:] = [0] * len(block.counts.lanes)
         reporter = self._reporter(prog)
-        plan = launch.prepare(code, args, self._grid(grid, args), self.workgroup_size(), frozenset(unwritten), reporter)
+        empty = self._only_written() if unwritten is None else frozenset(unwritten)
+        plan = launch.prepare(code, args, self._grid(grid, args), self.workgroup_size(), empty, reporter)
         hits: dict[int, int] = {}
         pending: dict[int, tuple[int, int]] = {}
         granule = lds_granule(prog.instructions)
@@ -120,13 +120,15 @@ class EmulatedKernel:
 
     def _grid(self, grid: Grid | None, args: Arguments) -> Grid:
         if grid is None:
-            formulas = self._entry().get("workgroups")
-            if formulas is None:
-                raise DeviceError("the workgroup counts are not given and the manifest does not tell them")
-            grid = grid_of(formulas, args)
+            if self.artifact is None:
+                raise DeviceError("the workgroup counts are not given and there is no manifest to tell them")
+            grid = default_grid(self.artifact, self.code.symbol, args)
         if len(grid) != 3 or any(count < 0 for count in grid):
             raise DeviceError(f"workgroup counts must be three numbers from 0 on, not {grid}")
         return grid
+
+    def _only_written(self) -> frozenset[str]:
+        return frozenset(a["name"] for a in self.manifest.get("args", ()) if a.get("access") == "write")
 
     def _buffers(self, args: Arguments) -> list[str]:
         read_only = {a["name"] for a in self.manifest.get("args", ()) if a.get("access") == "read"}
@@ -141,25 +143,6 @@ class EmulatedKernel:
         from specgen.devices.amdgpu_emulator.sanitize import Reporter
 
         return Reporter(prog.instructions, self._line_table, self.sanitize)
-
-
-def grid_of(formulas: Any, args: Arguments) -> Grid:
-    """Workgroup counts from the manifest's formulas over the scalar arguments."""
-    counts = []
-    for formula in (*formulas, 1, 1)[:3]:
-        if isinstance(formula, int) or re.fullmatch(r"\d+", str(formula)):
-            counts.append(int(formula))
-            continue
-        scalars = {name: int(value) for name, value in args.items() if not isinstance(value, np.ndarray)}
-        counts.append(_evaluate(str(formula), scalars))
-    x, y, z = counts
-    return x, y, z
-
-
-def _evaluate(formula: str, scalars: Mapping[str, int]) -> int:
-    from specgen.checks.grid import evaluate  # type: ignore[import-not-found, unused-ignore]
-
-    return int(evaluate(formula, scalars))
 
 
 def lds_granule(instructions: list[Any]) -> int:
