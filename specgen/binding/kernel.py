@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from specgen.binding import collectives, declare, motifs
+from specgen.binding import arguments, collectives, knobs, launch, memories, motifs
 from specgen.binding.context import Context, Shared
 from specgen.binding.evaluate import static
 from specgen.binding.instance import Entry, Instance, Op, Operand, Param, PolicyValue, Region
-from specgen.binding.names import declare as declare_name
+from specgen.binding.names import declare
 from specgen.binding.statements import block
 from specgen.binding.values import Name, Unknown, Value, Word
 from specgen.diagnostics import Diagnostic, Span
@@ -128,12 +128,12 @@ class _Binder:
     def head(self, ctx: Context, values: Mapping[str, PolicyValue], at: Mapping[str, Span]) -> dict[str, PolicyValue]:
         """Params, policies and defines; the policies' values."""
         spec = self.spec
-        ctx.all_words = frozenset(w for k in (*spec.params, *spec.policies) for w in declare.choices_of(k))
-        self.param_values = declare.knobs(ctx, spec.params, "param", self.params, {})
+        ctx.all_words = frozenset(w for k in (*spec.params, *spec.policies) for w in knobs.choices_of(k))
+        self.param_values = knobs.knobs(ctx, spec.params, "param", self.params, {})
         for name in sorted(set(self.params) - {p.name.text for p in spec.params}):
             self.unknown_setting(ctx, "SG-PARAM", "param", name, spec.params)
-        policies = declare.knobs(ctx, spec.policies, "policy", values, at)
-        declare.defines(ctx)
+        policies = knobs.knobs(ctx, spec.policies, "policy", values, at)
+        knobs.defines(ctx)
         return policies
 
     def entry(
@@ -148,22 +148,22 @@ class _Binder:
         self.requires(ctx)
         if self.shared.refused:
             raise _Refused
-        self.args = declare.arguments(ctx)
+        self.args = arguments.arguments(ctx)
         for view in spec.views:
             ctx.report("SG-UNSUPPORTED", "`views` are not supported yet.", at=view.span)
-            declare_name(ctx, Name(view.name.text, "memory", view.name.span, Unknown()))
-        launch = declare.launch(ctx)
+            declare(ctx, Name(view.name.text, "memory", view.name.span, Unknown()))
+        found = launch.launch(ctx)
         if self.shared.refused:
             raise _Refused
-        memories = declare.memories(ctx)
+        made = memories.memories(ctx)
         block(ctx, spec.body)
-        declare.check_memory_read(ctx, memories)
+        memories.check_memory_read(ctx, made)
         self.check_access(ctx)
         collectives.solve(ctx)
         self.notes += ctx.notes
         if self.shared.refused:
             raise _Refused
-        if launch is None or len(self.args) != len(spec.args):
+        if found is None or len(self.args) != len(spec.args):
             return None
         with ctx.at_place(spec.span):
             ctx.emit("func.return", (), ())
@@ -171,8 +171,8 @@ class _Binder:
             name=name,
             symbol=symbol,
             policies=tuple(policies.items()),
-            workgroup_size=launch[0],
-            workgroups=launch[1],
+            workgroup_size=found[0],
+            workgroups=found[1],
             body=Region(_arguments(self.args), _operations(ctx)),
             carried=tuple(ctx.carried),
         )
@@ -196,7 +196,7 @@ class _Binder:
         result = []
         for variant in self.spec.variants:
             ctx = Context(self.spec, self.shared)
-            declare.knobs(ctx, self.spec.params, "param", self.params, {})
+            knobs.knobs(ctx, self.spec.params, "param", self.params, {})
             if variant.name.text in ("serial", "default"):
                 ctx.report(
                     "SG-POLICY",
@@ -212,9 +212,9 @@ class _Binder:
                     hint = f"Nearest: `{near[0]}`." if near else None
                     ctx.report("SG-POLICY", f"no policy `{name.text}` here.", at=name.span, hint=hint)
                     continue
-                found = static(ctx, expr, "a variant's values are static", declare.choices_of(known[name.text]))
+                found = static(ctx, expr, "a variant's values are static", knobs.choices_of(known[name.text]))
                 if isinstance(found, (Value, Word)):
-                    values[name.text] = declare.plain(found)
+                    values[name.text] = knobs.plain(found)
                     at[name.text] = expr.span
             result.append((variant.name.text, values, at))
         return result
@@ -298,12 +298,12 @@ def check_motif(spec: Spec) -> tuple[Diagnostic, ...]:
     shared = Shared(target)
     ctx = Context(spec, shared)
     ctx.sizes = (("lane", target.subgroup_size or 32),)
-    ctx.all_words = frozenset(w for k in (*spec.params, *spec.policies) for w in declare.choices_of(k))
+    ctx.all_words = frozenset(w for k in (*spec.params, *spec.policies) for w in knobs.choices_of(k))
     given = {p.name.text: _sample(ctx, p) for p in spec.params if p.default is None}
-    declare.knobs(ctx, spec.params, "param", given, {})
-    declare.knobs(ctx, spec.policies, "policy", {}, {})
-    declare.defines(ctx)
-    declare.arguments(ctx)
+    knobs.knobs(ctx, spec.params, "param", given, {})
+    knobs.knobs(ctx, spec.policies, "policy", {}, {})
+    knobs.defines(ctx)
+    arguments.arguments(ctx)
     for view in spec.views:
         ctx.report("SG-UNSUPPORTED", "`views` are not supported yet.", at=view.span)
     motifs.body(ctx)
@@ -316,11 +316,11 @@ def check_motif(spec: Spec) -> tuple[Diagnostic, ...]:
 def _sample(ctx: Context, entry: Knob) -> PolicyValue:
     """A value that an inferred param may have: its first choice, the middle of its range, or 4."""
     if entry.choices:
-        words = declare.choices_of(entry)
+        words = knobs.choices_of(entry)
         if words:
             return words[0]
         found = static(ctx, entry.choices[0], "choices are static")
-        return declare.plain(found) if isinstance(found, (Value, Word)) else 4
+        return knobs.plain(found) if isinstance(found, (Value, Word)) else 4
     if entry.range is not None:
         ends = [static(ctx, e, "a range is static") for e in (entry.range.lo, entry.range.hi)]
         numbers = [e.static for e in ends if isinstance(e, Value) and isinstance(e.static, int)]

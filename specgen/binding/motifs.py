@@ -6,11 +6,11 @@ import ast
 import dataclasses
 import difflib
 
-from specgen.binding import convert, declare
+from specgen.binding import convert, knobs, memories
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import evaluate, expression, static
 from specgen.binding.instance import PolicyValue
-from specgen.binding.names import declare as declare_name
+from specgen.binding.names import declare
 from specgen.binding.operators import compare_values
 from specgen.binding.types import INDEX, Vector
 from specgen.binding.values import Buffer, Name, Results, Unknown, Value, Word, static_value
@@ -30,7 +30,7 @@ def apply(ctx: Context, statement: Apply) -> None:
         ctx.report("SG-NAME", f"no motif `{statement.motif.text}` here.", at=statement.motif.span, hint=hint)
     else:
         results = _expand(ctx, statement, motif)
-    declare_name(ctx, Name(statement.instance.text, "instance", statement.instance.span, results))
+    declare(ctx, Name(statement.instance.text, "instance", statement.instance.span, results))
 
 
 def _expand(ctx: Context, statement: Apply, motif: Spec) -> Results | Unknown:
@@ -44,7 +44,7 @@ def _expand(ctx: Context, statement: Apply, motif: Spec) -> Results | Unknown:
     inner = ctx.child(motif, statement.instance.text)
     _params(ctx, inner, statement, motif, given)
     _policies(ctx, inner, statement, motif)
-    declare.defines(inner)
+    knobs.defines(inner)
     for arg in motif.args:
         _bind_argument(ctx, inner, arg, given[arg.name.text], at[arg.name.text])
     return body(inner)
@@ -54,9 +54,9 @@ def body(ctx: Context) -> Results:
     """Bind a motif's body in its own context and collect its results."""
     from specgen.binding.statements import block
 
-    made = declare.memories(ctx)
+    made = memories.memories(ctx)
     block(ctx, ctx.spec.body, scoped=False)
-    declare.check_memory_read(ctx, made)
+    memories.check_memory_read(ctx, made)
     return Results({r.name.text: _result(ctx, r) for r in ctx.spec.results})
 
 
@@ -122,11 +122,11 @@ def _params(ctx: Context, inner: Context, statement: Apply, motif: Spec, given: 
             message = f"`{text}` is taken from the arguments and is not given."
             ctx.report("SG-PARAM", message, at=binding.name.span, hint="Remove it.")
             continue
-        found = static(ctx, binding.value, "a param is static", declare.choices_of(known[text]))
+        found = static(ctx, binding.value, "a param is static", knobs.choices_of(known[text]))
         if not isinstance(found, Unknown):
             values[text] = found
         at[text] = binding.value.span
-    declare.knobs(inner, motif.params, "param", values, at)
+    knobs.knobs(inner, motif.params, "param", values, at)
 
 
 def _policies(ctx: Context, inner: Context, statement: Apply, motif: Spec) -> None:
@@ -143,7 +143,7 @@ def _policies(ctx: Context, inner: Context, statement: Apply, motif: Spec) -> No
         if isinstance(binding.value.tree, ast.Name) and not ctx.path and _is_loop_policy(motif, text):
             ctx.shared.loop_policies.add(binding.value.tree.id)
         held, ctx.in_schedule = ctx.in_schedule, ctx.in_schedule or _is_loop_policy(motif, text)
-        found = static(ctx, binding.value, "a policy is static", declare.choices_of(known[text]))
+        found = static(ctx, binding.value, "a policy is static", knobs.choices_of(known[text]))
         ctx.in_schedule = held
         if not isinstance(found, Unknown):
             values[text] = found
@@ -154,7 +154,7 @@ def _policies(ctx: Context, inner: Context, statement: Apply, motif: Spec) -> No
         if key in ctx.shared.policies:
             values[text] = ctx.shared.policies[key]
             ctx.shared.settings_used.add(key)
-    declare.knobs(inner, motif.policies, "policy", values, at)
+    knobs.knobs(inner, motif.policies, "policy", values, at)
 
 
 def _is_loop_policy(motif: Spec, text: str) -> bool:
@@ -191,7 +191,7 @@ def _bind_argument(ctx: Context, inner: Context, arg: Arg, given: Given, at: Spa
         value = _vector(ctx, inner, arg, given, at)
     else:
         ctx.report("SG-UNSUPPORTED", "tile arguments are not supported yet.", at=arg.span)
-    declare_name(inner, Name(arg.name.text, "arg", arg.name.span, value))
+    declare(inner, Name(arg.name.text, "arg", arg.name.span, value))
 
 
 def _wrong(ctx: Context, arg: Arg, wanted: str, found: str, at: Span) -> Unknown:
@@ -200,7 +200,7 @@ def _wrong(ctx: Context, arg: Arg, wanted: str, found: str, at: Span) -> Unknown
 
 
 def _scalar(ctx: Context, inner: Context, arg: ScalarArg, given: Given, at: Span) -> Given:
-    type_ = declare.type_of(inner, arg.type)
+    type_ = knobs.type_of(inner, arg.type)
     if type_ is None or isinstance(given, Unknown):
         return UNKNOWN
     if isinstance(given, Buffer) or given.size is not None:
@@ -247,7 +247,7 @@ def _promise(ctx: Context, inner: Context, arg: ScalarArg, given: Value) -> None
 
 
 def _vector(ctx: Context, inner: Context, arg: VectorArg, given: Given, at: Span) -> Given:
-    element = declare.type_of(inner, arg.element)
+    element = knobs.type_of(inner, arg.element)
     from specgen.binding.evaluate import integer
 
     size = integer(inner, arg.size, "the size of a vector is static")
@@ -260,7 +260,7 @@ def _vector(ctx: Context, inner: Context, arg: VectorArg, given: Given, at: Span
 
 
 def _buffer(ctx: Context, inner: Context, arg: BufferArg, given: Given, at: Span) -> Given:
-    element = declare.type_of(inner, arg.element)
+    element = knobs.type_of(inner, arg.element)
     if element is None or isinstance(given, Unknown):
         return UNKNOWN
     if not isinstance(given, Buffer):
@@ -307,7 +307,7 @@ def _result(ctx: Context, result) -> Value | Unknown:  # type: ignore[no-untyped
         )
     if isinstance(found.value, Unknown):
         return UNKNOWN
-    element = declare.type_of(ctx, result.element)
+    element = knobs.type_of(ctx, result.element)
     if element is None:
         return UNKNOWN
     if result.kind == "tile":

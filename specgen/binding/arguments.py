@@ -1,0 +1,259 @@
+"""Arguments: the ABI of a kernel, and what their promises say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from specgen.binding import convert
+from specgen.binding.context import UNKNOWN, Context
+from specgen.binding.evaluate import expression, integer, static
+from specgen.binding.formula import substitute
+from specgen.binding.instance import BufferParam, Operand, Param, ScalarParam
+from specgen.binding.knobs import static_environment, type_of
+from specgen.binding.linear import Linear
+from specgen.binding.names import declare
+from specgen.binding.types import INDEX, Scalar, Vector
+from specgen.binding.values import (
+    UNIFORM,
+    VARYING,
+    Buffer,
+    Extent,
+    Name,
+    Unknown,
+    Value,
+    Word,
+)
+from specgen.diagnostics import Span
+from specgen.expressions import Expr
+from specgen.model import Axis, BufferArg, ScalarArg, VectorArg
+
+
+def arguments(ctx: Context) -> tuple[Param, ...]:
+    """Declare the arguments of a kernel (or of a motif that is checked alone) and give its ABI."""
+    made: dict[str, Param] = {}
+    for arg in ctx.spec.args:
+        if isinstance(arg, ScalarArg):
+            made |= _scalar(ctx, arg)
+        elif isinstance(arg, VectorArg):
+            _vector(ctx, arg)
+        elif not isinstance(arg, BufferArg):
+            ctx.report("SG-UNSUPPORTED", "tile arguments are not supported yet.", at=arg.span)
+            declare(ctx, Name(arg.name.text, "arg", arg.name.span, UNKNOWN))
+    for arg in ctx.spec.args:
+        if isinstance(arg, BufferArg):
+            made |= _buffer(ctx, arg)
+    return tuple(made[a.name.text] for a in ctx.spec.args if a.name.text in made)
+
+
+def _vector(ctx: Context, arg: VectorArg) -> None:
+    element, size = type_of(ctx, arg.element), integer(ctx, arg.size, "the size of a vector is static")
+    value: Value | Unknown = UNKNOWN
+    if element is not None and size is not None:
+        value = Value(Vector(element, size), ctx.builder.fresh(arg.name.text), level=VARYING)
+    declare(ctx, Name(arg.name.text, "arg", arg.name.span, value))
+
+
+def _scalar(ctx: Context, arg: ScalarArg) -> dict[str, Param]:
+    type_ = type_of(ctx, arg.type)
+    if type_ is None:
+        declare(ctx, Name(arg.name.text, "arg", arg.name.span, UNKNOWN))
+        return {}
+    name = ctx.builder.fresh(arg.name.text)
+    ends = _range(ctx, arg.range.lo, arg.range.hi, type_) if arg.range is not None else None
+    multiple = integer(ctx, arg.multiple_of, "`multiple_of` is static") if arg.multiple_of is not None else None
+    if multiple is not None and (multiple < 1 or not type_.is_integer):
+        ctx.report(
+            "SG-TYPE", f"`multiple_of` is a positive number of an integer; `{arg.name.text}` is `{type_}`.", at=arg.span
+        )
+        multiple = None
+    lin = scalar_form(ctx, type_, ends, multiple)
+    level = UNIFORM if ctx.spec.kind == "kernel" else VARYING
+    declare(ctx, Name(arg.name.text, "arg", arg.name.span, Value(type_, name, level=level, lin=lin)))
+    bounds, formulas = None, None
+    if ends is not None and arg.range is not None:
+        bounds = ends.lo_hi
+        if not ends.constant:
+            env = static_environment(ctx)
+            formulas = substitute(arg.range.lo, env), substitute(arg.range.hi, env)
+    param = ScalarParam(arg.name.text, type_.name, type_.ir, bounds, formulas, multiple, arg.span)
+    return {arg.name.text: param}
+
+
+class Ends:
+    """Both ends of a declared range: forms for integers, and the widest numbers that they can be."""
+
+    def __init__(self, lo_hi: tuple[int | float, int | float], forms: tuple[Linear, Linear] | None) -> None:
+        self.lo_hi, self.forms = lo_hi, forms
+
+    @property
+    def constant(self) -> bool:
+        return self.forms is None or not (self.forms[0].terms or self.forms[1].terms)
+
+
+def _range(ctx: Context, low: Expr, high: Expr, type_: Scalar) -> Ends | None:
+    """The ends of `range: [lo, hi]`; they may depend on arguments before it."""
+    ctx.builder.open()
+    found = [expression(ctx, e) for e in (low, high)]
+    ctx.builder.close()
+    values = []
+    for expr, value in zip((low, high), found, strict=True):
+        if isinstance(value, Unknown):
+            return None
+        made = convert.literal(ctx, expr.tree, value, type_) if value.type.is_untyped else value
+        if isinstance(made, Unknown):
+            return None
+        if made.size is not None or made.type.element.is_float != type_.is_float:
+            ctx.report(
+                "SG-TYPE", f"an end of the range of a `{type_}` is a `{type_}`, not `{expr.text}`.", at=expr.span
+            )
+            return None
+        values.append(made)
+    lo, hi = values
+    if type_.is_float:
+        if lo.static is None or hi.static is None:
+            ctx.report("SG-STATIC", "a range of floats is static.", at=low.span)
+            return None
+        return Ends((float(lo.static), float(hi.static)), None)  # type: ignore[arg-type]
+    assert lo.lin is not None
+    assert hi.lin is not None
+    bounds = ctx.facts.interval(lo.lin)[0], ctx.facts.interval(hi.lin)[1]
+    if bounds[0] > bounds[1]:
+        ctx.report("SG-TYPE", f"the range [{bounds[0]}, {bounds[1]}] is empty.", at=low.span)
+        return None
+    return Ends(bounds, (lo.lin, hi.lin))
+
+
+def scalar_form(ctx: Context, type_: Scalar, ends: Ends | None, multiple: int | None) -> Linear | None:
+    """An integer argument as a form, with its promises."""
+    if not type_.is_integer:
+        return None
+    lo, hi = type_.limits if ends is None else (int(ends.lo_hi[0]), int(ends.lo_hi[1]))
+    factor = multiple or 1
+    lin = ctx.facts.atom(-(-lo // factor), hi // factor, declared=ends is not None).scaled(factor)
+    if ends is not None and ends.forms is not None:
+        ctx.facts.always(lin - ends.forms[0], ends.forms[1] - lin)
+    return lin
+
+
+def _buffer(ctx: Context, arg: BufferArg) -> dict[str, Param]:
+    element = type_of(ctx, arg.element)
+    extents = [_extent(ctx, axis) for axis in arg.shape]
+    if arg.strides:
+        ctx.report("SG-UNSUPPORTED", "`strides` of an argument are not supported yet.", at=arg.span)
+    align = _align(ctx, arg, element)
+    noalias = _flag(ctx, arg.noalias)
+    ends = None
+    if arg.range is not None and element is not None:
+        ends = _range(ctx, arg.range.lo, arg.range.hi, element)
+    axes = tuple(a.name.text for a in arg.shape)
+    fast = fastest(ctx, arg.contiguous, axes)
+    known = [e for e in extents if e is not None]
+    if element is None or len(known) != len(extents) or not extents:
+        declare(ctx, Name(arg.name.text, "arg", arg.name.span, UNKNOWN))
+        return {}
+    order = (*(i for i in range(len(axes)) if i != fast), fast)
+    shape = tuple(known[i].static for i in order)
+    ir = memref(shape, element)
+    declared, promises = _declared(element, ends)
+    ssa = ctx.builder.fresh(arg.name.text)
+    buffer = Buffer(
+        arg.name.text, ssa, element, axes, tuple(known), order, ir, "global", arg.access, declared, align, promises
+    )
+    declare(ctx, Name(arg.name.text, "arg", arg.name.span, buffer))
+    if None in shape:
+        _emit_extents(ctx, buffer, arg.span)
+    bounds = None if ends is None else ends.lo_hi
+    formulas = tuple(e.text for e in known)
+    param = BufferParam(
+        arg.name.text, element.name, ir, axes, formulas, order, shape, arg.access, align, noalias,
+        element.kind == "unsigned", bounds, arg.span,
+    )  # fmt: skip
+    return {arg.name.text: param}
+
+
+def memref(shape: tuple[int | None, ...], element: Scalar, space: str = "") -> str:
+    """The IR type of memory with these dimensions, slow to fast; None is known when the kernel runs."""
+    sizes = "".join("?x" if n is None else f"{n}x" for n in shape)
+    return f"memref<{sizes}{element.memory}{space}>"
+
+
+def _declared(
+    element: Scalar, ends: Ends | None
+) -> tuple[tuple[int, int] | None, tuple[Callable[[Linear], Linear], ...]]:
+    if ends is None or not element.is_integer or ends.forms is None:
+        return None, ()
+    bounds = int(ends.lo_hi[0]), int(ends.lo_hi[1])
+    if ends.constant:
+        return bounds, ()
+    low, high = ends.forms
+    return bounds, (lambda form: form - low, lambda form: high - form)
+
+
+def _emit_extents(ctx: Context, buffer: Buffer, span: Span) -> None:
+    from specgen.binding.memory import extent_value
+
+    with ctx.builder.at_entry(), ctx.at_place(span):
+        sizes = tuple(ctx.operand(extent_value(ctx, buffer, a)) for a in buffer.order)
+        ctx.emit("motif.extents", (Operand(buffer.ssa, buffer.ir), *sizes), ())
+
+
+def _extent(ctx: Context, axis: Axis) -> Extent | None:
+    """An extent of an argument: over scalar arguments, params and defines, but no policy."""
+    held, ctx.forbid_policies = ctx.forbid_policies, True
+    with ctx.builder.at_entry():
+        found = expression(ctx, axis.extent)
+    ctx.forbid_policies = held
+    if isinstance(found, Unknown):
+        return None
+    if found.size is not None or not found.type.element.is_integer:
+        ctx.report("SG-TYPE", f"an extent is an integer; `{axis.extent.text}` is `{found.type}`.", at=axis.extent.span)
+        return None
+    if found.is_static:
+        number = int(found.static)  # type: ignore[arg-type]
+        if number < 0:
+            ctx.report("SG-TYPE", f"an extent is not negative; `{axis.extent.text}` is {number}.", at=axis.extent.span)
+            return None
+        return Extent(Linear(number), number, str(number))
+    with ctx.within(axis.extent), ctx.builder.at_entry():
+        made = convert.cast(ctx, axis.extent.tree, found, INDEX)
+    assert isinstance(made, Value)
+    lin = made.lin if made.lin is not None else ctx.facts.atom(*INDEX.limits)
+    return Extent(lin, None, substitute(axis.extent, static_environment(ctx)), made.name)
+
+
+def _align(ctx: Context, arg: BufferArg, element: Scalar | None) -> int:
+    size = element.size if element is not None else 1
+    if arg.align is None:
+        return size
+    align = integer(ctx, arg.align, "`align` is static")
+    if align is None:
+        return size
+    if align < size or align & (align - 1):
+        message = f"`align` is a power of two, at least the element's {size} bytes; `{arg.align.text}` is {align}."
+        ctx.report("SG-TYPE", message, at=arg.align.span)
+        return size
+    return align
+
+
+def _flag(ctx: Context, expr: Expr | None) -> bool:
+    if expr is None:
+        return True
+    found = static(ctx, expr, "`noalias` is static")
+    if isinstance(found, Value) and isinstance(found.static, bool):
+        return found.static
+    if not isinstance(found, Unknown):
+        ctx.report("SG-TYPE", f"`noalias` is true or false, not `{expr.text}`.", at=expr.span)
+    return True
+
+
+def fastest(ctx: Context, expr: Expr | None, axes: tuple[str, ...]) -> int:
+    """The number of the fastest axis."""
+    if expr is None:
+        return len(axes) - 1
+    found = static(ctx, expr, "`contiguous` is static", axes)
+    if isinstance(found, Word) and found.text in axes:
+        return axes.index(found.text)
+    if not isinstance(found, Unknown):
+        names = ", ".join(f"`{a}`" for a in axes)
+        ctx.report("SG-NAME", f"`contiguous` names an axis ({names}), not `{expr.text}`.", at=expr.span)
+    return len(axes) - 1
