@@ -127,7 +127,7 @@ def _reduced(ctx: Context, level: Level, cluster: int) -> Level:
 
 def _cluster(ctx: Context, node: ast.Call, scope: str) -> int | None:
     """Lanes of a cluster, 0 for the whole subgroup; None after a diagnostic."""
-    from specgen.binding.memory import static_count
+    from specgen.binding.subscripts import static_count
 
     result = 0
     for keyword in node.keywords:
@@ -147,7 +147,7 @@ def _cluster(ctx: Context, node: ast.Call, scope: str) -> int | None:
 
 
 def _from_lane(ctx: Context, node: ast.Call, name: str, values: list[Value]) -> Result:
-    from specgen.binding.memory import as_index
+    from specgen.binding.subscripts import as_index
 
     takes = 1 if name == "scan_sum" else 2
     if len(values) != takes or node.keywords:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any as Anything
 from typing import TypeVar
 
-from specgen.binding import convert, functions, memory, operators
+from specgen.binding import convert, functions, memory, operators, slices
 from specgen.binding.builder import Block
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.instance import Region
@@ -468,7 +468,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
         return memory.read(ctx, node, base)
     if isinstance(base, Word):
         return ctx.report("SG-TYPE", f"`{base.text}` is a word and has no elements.", at=node)
-    return memory.vector_subscript(ctx, node, base)
+    return slices.vector_subscript(ctx, node, base)
 
 
 def _evaluate_subscripts(ctx: Context, node: ast.Subscript) -> None:

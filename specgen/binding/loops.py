@@ -10,8 +10,8 @@ from specgen.binding.context import Context
 from specgen.binding.convert import static_typed
 from specgen.binding.evaluate import condition, static
 from specgen.binding.instance import Attribute, Operand, Region
-from specgen.binding.memory import index_value
 from specgen.binding.names import declare
+from specgen.binding.subscripts import index_value
 from specgen.binding.types import INDEX, Scalar
 from specgen.binding.values import UNIFORM, Level, Name, Unknown, Value, Word
 from specgen.expressions import Expr

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from specgen.binding import convert, loops, memory, motifs
+from specgen.binding import convert, loops, motifs, stores
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import branch, condition, expression, if_op, value
 from specgen.binding.names import declare, lookup, names_only, spoken
@@ -166,7 +166,7 @@ def _store(ctx: Context, statement: Store) -> None:
     for target, expr in statement.entries:
         found = expression(ctx, expr)
         with ctx.within(target):
-            place = memory.target(ctx, target, "`store` names")
+            place = stores.target(ctx, target, "`store` names")
         if place is None or isinstance(found, Unknown):
             continue
         buffer = place[0]
@@ -176,13 +176,13 @@ def _store(ctx: Context, statement: Store) -> None:
         if isinstance(made, Unknown):
             continue
         with ctx.within(target):
-            memory.store(ctx, place, made, target.tree, statement.skip_outside)
+            stores.store(ctx, place, made, target.tree, statement.skip_outside)
 
 
 def _atomic(ctx: Context, statement: Atomic) -> None:
     found = expression(ctx, statement.value)
     with ctx.within(statement.target):
-        place = memory.target(ctx, statement.target, "`atomic` names")
+        place = stores.target(ctx, statement.target, "`atomic` names")
     result: Value | Unknown = UNKNOWN
     if place is not None and isinstance(found, Value):
         buffer = place[0]
@@ -190,7 +190,7 @@ def _atomic(ctx: Context, statement: Atomic) -> None:
         made = assignable(ctx, statement.value, found, buffer.element, what)
         if isinstance(made, Value):
             with ctx.within(statement.target):
-                result = memory.atomic(ctx, statement.target, statement.operation, made, place)
+                result = stores.atomic(ctx, statement.target, statement.operation, made, place)
     if statement.result is not None:
         declare(ctx, Name(statement.result.text, "let", statement.result.span, result))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from specgen.binding import convert, functions, operators, static
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.convert import element, from_elements, static_typed, unify
-from specgen.binding.memory import static_count
+from specgen.binding.subscripts import static_count
 from specgen.binding.types import BOOL, I32, INDEX, Scalar, Vector, same_shape
 from specgen.binding.values import Unknown, Value, static_value
 

@@ -1,0 +1,155 @@
+"""Stores of elements and ranges, and atomics."""
+
+from __future__ import annotations
+
+import ast
+
+from specgen.binding import bounds, convert
+from specgen.binding.context import Context
+from specgen.binding.convert import element
+from specgen.binding.instance import Operand, Region
+from specgen.binding.memory import check_singles, inside_mask, offset, to_memory
+from specgen.binding.subscripts import Part, subscripts
+from specgen.binding.values import VARYING, Buffer, Unknown, Value
+from specgen.expressions import Expr
+
+ATOMIC_KINDS = {
+    ("add", "float"): 0,
+    ("add", "integer"): 1,
+    ("exchange", "float"): 2,
+    ("exchange", "integer"): 2,
+    ("max", "signed"): 4,
+    ("max", "unsigned"): 5,
+    ("min", "signed"): 7,
+    ("min", "unsigned"): 8,
+    ("or", "integer"): 11,
+    ("and", "integer"): 12,
+    ("max", "float"): 13,
+    ("min", "float"): 14,
+    ("xor", "integer"): 15,
+}
+"""Numbers of MLIR's `arith.AtomicRMWKind` (mlir/Dialect/Arith/IR/ArithBase.td)."""
+
+
+def target(ctx: Context, expr: Expr, what: str) -> tuple[Buffer, list[Part]] | None:
+    """The place that `store` or `atomic` names; None after a diagnostic."""
+    from specgen.binding.evaluate import evaluate
+
+    node = expr.tree
+    if not isinstance(node, ast.Subscript):
+        ctx.report("SG-TYPE", f"{what} a place such as `x[i]`, not `{expr.text}`.", at=node)
+        return None
+    buffer = evaluate(ctx, node.value)
+    if isinstance(buffer, Unknown):
+        return None
+    if not isinstance(buffer, Buffer):
+        ctx.report("SG-TYPE", f"`{ctx.expr.text_of(node.value)}` is no buffer; {what} memory.", at=node.value)
+        return None
+    buffer.touched.add("store")
+    if buffer.access == "read":
+        message = f"`{buffer.name}` is declared `read` and is stored here."
+        ctx.report("SG-ACCESS", message, at=node, hint="Declare it `write` or `readwrite`.")
+        return None
+    parts = subscripts(ctx, node, buffer)
+    if parts is None:
+        return None
+    if any(p.each is not None for p in parts):
+        ctx.report("SG-TYPE", "a store to a vector of places is not defined; store element by element.", at=node)
+        return None
+    check_singles(ctx, buffer, parts)
+    return buffer, parts
+
+
+def store(ctx: Context, place: tuple[Buffer, list[Part]], value: Value, node: ast.AST, skip: bool) -> None:
+    """Store a value of the buffer's element type (a vector for one range)."""
+    buffer, parts = place
+    wide = [a for a, p in enumerate(parts) if p.count is not None]
+    if len(wide) > 1:
+        ctx.report("SG-TYPE", f"`{ctx.expr.text_of(node)}` has {len(wide)} ranges; a vector has one.", at=node)
+        return
+    starts = [p.start for p in parts if p.start is not None]
+    if not wide:
+        if value.size is not None:
+            message = f"`{ctx.expr.text_of(node)}` is one element; the value has {value.size}."
+            ctx.report("SG-TYPE", message, at=node)
+            return
+        _store_element(ctx, buffer, starts, to_memory(ctx, value))
+        return
+    axis = wide[0]
+    count = parts[axis].count or 1
+    if value.size is None:
+        value = convert.spread(ctx, value, count)
+    if value.size != count:
+        message = f"`{ctx.expr.text_of(node)}` has {count} elements; the value has {value.size}."
+        ctx.report("SG-TYPE", message, at=node)
+        return
+    _store_range(ctx, buffer, parts, axis, value, skip)
+
+
+def _store_element(ctx: Context, buffer: Buffer, indices: list[Value], value: Value) -> None:
+    base = (Operand(buffer.ssa, buffer.ir), *(ctx.operand(indices[a]) for a in buffer.order))
+    ctx.emit("memref.store", (ctx.operand(value), *base), ())
+
+
+def _store_range(ctx: Context, buffer: Buffer, parts: list[Part], axis: int, value: Value, skip: bool) -> None:
+    part = parts[axis]
+    assert part.start is not None
+    count = part.count or 1
+    mask = None
+    if not bounds.proven(ctx, buffer, axis, part.start, count):
+        if not skip:
+            bounds.refuse_range(ctx, part.node, buffer, axis, part.start, count, store=True)
+            return
+        mask = inside_mask(ctx, buffer, axis, part.start, count)
+    starts = [p.start for p in parts if p.start is not None]
+    value = to_memory(ctx, value)
+    if axis == buffer.order[-1]:
+        base = (Operand(buffer.ssa, buffer.ir), *(ctx.operand(starts[a]) for a in buffer.order))
+        if mask is None:
+            ctx.emit("vector.store", (ctx.operand(value), *base), ())
+        else:
+            ctx.emit("vector.maskedstore", (*base, ctx.operand(mask), ctx.operand(value)), ())
+        return
+    for number in range(count):
+        _store_one_of(ctx, buffer, starts, axis, number, value, mask)
+
+
+def _store_one_of(
+    ctx: Context, buffer: Buffer, starts: list[Value], axis: int, number: int, value: Value, mask: Value | None
+) -> None:
+    own = list(starts)
+    own[axis] = offset(ctx, starts[axis], number)
+    part = element(ctx, value, number)
+    if mask is None:
+        _store_element(ctx, buffer, own, part)
+        return
+    test = element(ctx, mask, number)
+    ctx.builder.open()
+    _store_element(ctx, buffer, own, part)
+    ctx.emit("scf.yield", (), ())
+    block = ctx.builder.close()
+    ctx.emit("scf.if", (ctx.operand(test),), (), regions=(Region((), tuple(block.ops)), Region((), ())))
+
+
+def atomic(ctx: Context, expr: Expr, operation: str, value: Value, place: tuple[Buffer, list[Part]]) -> Value | Unknown:
+    """An atomic read-modify-write of one element; gives the old value."""
+    buffer, parts = place
+    kind_of = buffer.element.kind
+    if any(p.count is not None for p in parts) or value.size is not None:
+        return ctx.report("SG-TYPE", "an atomic works on one element.", at=expr.span)
+    names = (kind_of, "float" if buffer.element.is_float else "integer")
+    kind = next((ATOMIC_KINDS[operation, n] for n in names if (operation, n) in ATOMIC_KINDS), None)
+    if kind is None or kind_of in ("bool", "index") or buffer.element.bits < 32:
+        message = f"there is no atomic `{operation}` of `{buffer.element}`."
+        return ctx.report("SG-TYPE", message, at=expr.span, hint="Use a 32- or 64-bit type.")
+    starts = [p.start for p in parts if p.start is not None]
+    base = (Operand(buffer.ssa, buffer.ir), *(ctx.operand(starts[a]) for a in buffer.order))
+    (made,) = ctx.emit(
+        "memref.atomic_rmw",
+        (ctx.operand(value), *base),
+        (buffer.element.ir,),
+        attributes=(("kind", kind),),
+        hints=("old",),
+    )
+    lin = ctx.facts.atom(*buffer.element.limits) if buffer.element.is_integer else None
+    return Value(buffer.element, made.name, level=VARYING, lin=lin)
