@@ -288,7 +288,7 @@ def _set_mode(em: Emitter, inst: Instruction) -> None:
 
 def _transpose_read(em: Emitter, inst: Instruction) -> None:
     offset = inst.fields["offset0"] | inst.fields["offset1"] << 8
-    em.emit(f"a = {em.vector(inst.fields['addr'])}.astype(i64) + {offset}")
+    em.emit(f"a = ({em.vector(inst.fields['addr'])}.astype(i64) + {offset}) & 0xFFFFFFFF")
     em.emit(f"r = transpose_read(lds_load(st, a, {em.mask}, 8, {em.site()}))")
     for position in (0, 1):
         em.store_vector(inst.fields["vdst"] + position, 32, Value(f"r[..., {position}]", "u32"))

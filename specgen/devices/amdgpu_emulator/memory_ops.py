@@ -86,7 +86,8 @@ def _address(em: Emitter, inst: Instruction, size: int) -> _Space:
     """Emit `a`, the address in the access's own space as int64 [waves, lanes]."""
     if inst.form == "DS":
         offset = inst.fields["offset0"] | inst.fields["offset1"] << 8
-        em.emit(f"a = {em.vector(inst.fields['addr'])}.astype(i64) + {offset}")
+        # The sum has 32 bits: a negative base with a positive offset is legal.
+        em.emit(f"a = ({em.vector(inst.fields['addr'])}.astype(i64) + {offset}) & 0xFFFFFFFF")
         if inst.get("gds"):
             raise Unsupported("global data share")
         return _Space("lds", em.mask)
@@ -182,7 +183,8 @@ def _two_addresses(em: Emitter, inst: Instruction, access: Access, strided: bool
     unit = access.size * (64 if strided else 1)
     words = access.size // 4
     for at in (0, 1):
-        em.emit(f"a{at} = {em.vector(inst.fields['addr'])}.astype(i64) + {inst.fields[f'offset{at}'] * unit}")
+        offset = inst.fields[f"offset{at}"] * unit
+        em.emit(f"a{at} = ({em.vector(inst.fields['addr'])}.astype(i64) + {offset}) & 0xFFFFFFFF")
     if not access.store:
         # Both are read before either register is written: a result may overlay the address.
         for at in (0, 1):
