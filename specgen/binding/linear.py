@@ -13,7 +13,9 @@ from math import ceil, floor, gcd
 
 Terms = tuple[tuple[int, int | Fraction], ...]
 _DEPTH = 4
-"""Eliminations in a row; longer chains of conditions do not occur in kernels and would cost time."""
+"""Eliminations in a row that do not shorten a form; longer chains do not occur in kernels and would cost time."""
+_STEPS = 120
+"""Forms looked at for one bound."""
 
 
 @dataclass(frozen=True)
@@ -157,19 +159,24 @@ class Facts:
         """Whether `form >= 0` is proven here."""
         return self._plain(form) >= 0 or self.lower(form) >= 0
 
-    def lower(self, form: Linear, depth: int = _DEPTH) -> int | Fraction:
-        """The best lower bound that was found."""
+    def lower(self, form: Linear) -> int | Fraction:
+        """The best lower bound that was found by eliminating atoms with facts, within a budget of steps."""
+        return self._lower(form, _DEPTH, {})
+
+    def _lower(self, form: Linear, depth: int, tried: dict[Linear, int]) -> int | Fraction:
         best = self._plain(form)
-        if depth == 0:
+        if depth == 0 or tried.get(form, -1) >= depth or len(tried) >= _STEPS:
             return best
+        tried[form] = depth
         for atom, coefficient in form.terms:
             for fact in (*self.lasting.get(atom, ()), *self.passing.get(atom, ())):
                 share = next(c for a, c in fact.terms if a == atom)
                 if (share > 0) == (coefficient > 0):
-                    ratio = Fraction(coefficient) / share
-                    rest = combine(form, fact, -(int(ratio) if ratio.denominator == 1 else ratio))
+                    ratio = Fraction(coefficient) / share if coefficient % share else coefficient // share
+                    rest = combine(form, fact, -ratio)
                     if len(rest.terms) <= len(form.terms) + 1:
-                        best = max(best, self.lower(rest, depth - 1 if len(rest.terms) >= len(form.terms) else depth))
+                        shorter = len(rest.terms) < len(form.terms)
+                        best = max(best, self._lower(rest, depth if shorter else depth - 1, tried))
         return best
 
     def _plain(self, form: Linear) -> int | Fraction:
