@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from specgen.diagnostics import Diagnostic
@@ -115,10 +115,6 @@ class Dependence:
         """Whether anything in the op depends on carried state."""
         return any(value in self.carried for value in used_values(op))
 
-    def touches_ordered(self, op: Operation) -> bool:
-        """Whether the op holds or needs something that has to stay in order."""
-        return bool(self.effects_of(op).ordered) or any(value in self.ordered for value in used_values(op))
-
 
 class Partition:
     """Builds a plan; raises `Rejected` with every rule that the closure breaks.
@@ -188,18 +184,14 @@ class Partition:
     def _split(self, op: scf.IfOp) -> None:
         branches = [region.blocks[0] if region.blocks else None for region in op.regions]
         reading = [n for n, block in enumerate(branches) if block is not None and self._block_reads(block)]
-        if op.cond in self.dependence.carried:
-            self.faults.append(
-                broken("P12", op, "the guard of a read depends on what the loop carries", notes=self._source(op.cond))
-            )
-        elif len(reading) != 1:
+        if len(reading) != 1:
             self.faults.append(self._refuse_both(op))
         else:
             self.splits[op] = reading[0]
             block = branches[reading[0]]
             assert block is not None
             self.open.add(block)
-            self._require_value(op.cond, op, "guard")
+            self._require_value(op.cond, op, op)
             self._place(block)
 
     def _block_reads(self, block: Block) -> bool:
@@ -240,6 +232,7 @@ class Partition:
     # The closure -------------------------------------------------------------------------------------------------
 
     def _require(self, op: Operation, reader: Operation) -> None:
+        """Let `op` and all that it needs run ahead, for the sake of `reader`."""
         if op in self.producer:
             return
         fault = self._fault(op, reader)
@@ -248,41 +241,35 @@ class Partition:
             return
         self.producer.add(op)
         for value in used_values(op):
-            self._require_value(value, reader, "address" if kind_of(reader) is Kind.READ else "input")
+            self._require_value(value, reader, op)
 
-    def _require_value(self, value: SSAValue, reader: Operation, role: str) -> None:
+    def _require_value(self, value: SSAValue, reader: Operation, user: Operation) -> None:
         if isinstance(value, BlockArgument):
-            if value in self.dependence.carried and value.block is self.loop.body.block:
-                self.faults.append(broken("P12", reader, f"the {role} of {describe(reader)} is a carried value"))
+            if value in self.loop.body.block.args[1:]:
+                self.faults.append(self._carried(reader, user))
             return
         op = value.owner
         assert isinstance(op, Operation)
         if op.parent_block() in self.open:
             self._require(op, reader)
 
+    def _carried(self, reader: Operation, user: Operation) -> Diagnostic:
+        part = "the address of" if kind_of(reader) is Kind.READ else "what decides on the reads of"
+        notes: list[tuple[Operation, str]] = [(self.loop, "carried by this loop")]
+        if user is not reader:
+            notes.insert(0, (user, "here a carried value comes in"))
+        return broken("P12", reader, f"{part} {describe(reader)} depends on what the loop carries", notes=notes)
+
     def _fault(self, op: Operation, reader: Operation) -> Diagnostic | None:
+        """Why `op` itself cannot run ahead."""
         role = "it" if op is reader else f"a value that {describe(reader)} needs"
-        if self.dependence.touches_carried(op):
-            source = next(value for value in used_values(op) if value in self.dependence.carried)
-            return broken("P12", reader, self._carried_text(op, reader), notes=self._source(source))
         held = self.dependence.effects_of(op).of(*ORDERED)
         if held:
-            code = "P14" if self._nested(reader) else "P13"
-            return broken(code, reader, f"{role} comes from {describe(held[0])}", notes=[(held[0], "it stands here")])
+            key = "P14" if self._nested(reader) else "P13"
+            return broken(key, reader, f"{role} comes from {describe(held[0])}", notes=[(held[0], "it stands here")])
         if op in self.splits:
             return broken("P12", reader, f"{role} comes from a conditional that updates carried state")
         return None
-
-    def _carried_text(self, op: Operation, reader: Operation) -> str:
-        if op is reader and kind_of(op) is Kind.READ:
-            return f"the address of {describe(op)} depends on what the loop carries"
-        return f"{describe(reader)} needs {describe(op)}, which depends on what the loop carries"
-
-    def _source(self, value: SSAValue) -> list[tuple[Operation, str]]:
-        owner = value.owner
-        if isinstance(owner, Operation):
-            return [(owner, "this value depends on the loop's previous iterations")]
-        return [(self.loop, "carried by this loop")]
 
     def _nested(self, op: Operation) -> bool:
         return op.parent_block() is not self.loop.body.block
@@ -356,8 +343,3 @@ def _defined_under(value: SSAValue, block: Block) -> bool:
         parent = at.parent_op()
         at = parent.parent_block() if parent is not None else None
     return False
-
-
-def is_index(value: SSAValue) -> bool:
-    """Whether the value is a coordinate."""
-    return isinstance(value.type, IndexType)

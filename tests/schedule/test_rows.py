@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from scheduling import kernels
 
 from specgen.ir import parse
@@ -53,6 +54,16 @@ def test_inner_depth_counts_in_the_outer_loop() -> None:
     inner = ", motif.pipeline = 2 : i64"
     scheduled = schedule(kernels.module(kernels.SUM_GUARDED_ROWS, inner, pipeline=4, unroll=3, order="recurrence"))
     assert [(row.loop, row.depth, row.read_count) for row in scheduled.rows] == [("column", 2, 1), ("row", 4, 3)]
+
+
+@pytest.mark.parametrize(("trips", "outcome"), [(0, "serial"), (2, "serial"), (3, "pipelined"), (4, "pipelined")])
+def test_exact_loops_are_judged_by_their_length(trips: int, outcome: str) -> None:
+    """Depth 3 needs three iterations; a loop that never has them stays serial and the row says why."""
+    text = kernels.SUM_ROWS.format(policy=kernels.policy(pipeline=3), inner="")
+    text = text.replace("to %count", "to %end").replace("%sum =", f"%end = arith.constant {trips} : index\n %sum =")
+    (row,) = schedule(parse(text)).rows
+    assert (row.outcome, row.depth) == (outcome, 3)
+    assert row.reason == (None if outcome == "pipelined" else "never runs 3 iterations")
 
 
 def test_no_policy_no_row_no_change() -> None:

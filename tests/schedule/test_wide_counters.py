@@ -38,6 +38,7 @@ func.func @wide(%low: index, %high: index, %in: memref<?xf32> {{motif.noalias}},
 
 # Lower bound, upper bound, step. The last counter plus a step fits `index`, as it has to in the serial loop.
 BOUNDS = [
+    *((3, 3 + trips, 1) for trips in range(9)),
     *((2**32 + 3, 2**32 + 3 + trips, 1) for trips in range(8)),
     *((2**31 + 3, 2**31 + 3 + trips * 2**30, 2**30) for trips in range(5)),
     *((MAX - trips, MAX, 1) for trips in range(8)),

@@ -137,3 +137,16 @@ scf.yield %t : f32
 %x = memref.load %a[%j] : memref<16xf32>
 %t = arith.addf %acc, %x : f32
 scf.yield %t : f32
+
+// accepted: guarded update with what was computed from carried state before
+// high: %n
+%q = arith.cmpi slt, %i, %c2 : index
+%u = arith.mulf %acc, %f0 : f32
+%t = scf.if %q -> (f32) {
+  %y = memref.load %a[%i] : memref<16xf32>
+  %s = arith.addf %u, %y : f32
+  scf.yield %s : f32
+} else {
+  scf.yield %acc : f32
+}
+scf.yield %t : f32
