@@ -132,7 +132,7 @@ class Contexts:
         names: dict[SSAValue, Linear] = {}
         for source, target in zip(condition.args, after.args, strict=True):
             if _inside(source, loop):
-                names.setdefault(self.facts.symbol(source), symbol_of(target))
+                names.setdefault(self.facts.forms.symbol(source), symbol_of(target))
         collected = _Collected([], [])
         self._collect(condition.condition, True, loop, self.at(condition), collected)
         kept = [

@@ -9,8 +9,6 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from specgen.ir.facts_transfer import type_range
-
 if TYPE_CHECKING:
     from specgen.ir.facts import Facts
     from specgen.ir.facts_context import Context
@@ -22,6 +20,10 @@ MultipleOf = int
 def multiple_of(facts: Facts, value: SSAValue, context: Context) -> MultipleOf:
     """The divisor of a value known in a context; see `Facts.multiple_of`."""
     found = _Search(facts, context, {}).of(value)
+    for zero in context.all_zeros():
+        divisor = _constant_divisor(zero)
+        if divisor and facts.linear(zero.owner.operands[0]).key == facts.linear(value).key:  # type: ignore[union-attr]
+            found = _least_common(found, divisor)
     exact = facts.interval(value, context).exact
     return abs(exact) if exact is not None else found
 
@@ -40,33 +42,19 @@ class _Search:
         if value in self.assumed:
             return self.assumed[value]
         if value not in self.known:
-            self.known[value] = 1  # A value that leads back to itself.
+            # Every cycle leads through a carried value, which `_carried` assumes.
             self.known[value] = self._combined(value)
         return self.known[value]
 
     def _combined(self, value: SSAValue) -> int:
         found = self._computed(value)
-        if not isinstance(value.type, IndexType) and found not in (0, 1) and self._may_wrap(value):
+        if not isinstance(value.type, IndexType) and found and _may_wrap(value):
             found &= -found
         for zero in self.context.all_zeros():
-            found = _least_common(found, self._divisor_of_zero_remainder(zero, value))
+            divisor = _constant_divisor(zero)
+            if divisor and zero.owner.operands[0] is value:  # type: ignore[union-attr]
+                found = _least_common(found, divisor)
         return found
-
-    def _may_wrap(self, value: SSAValue) -> bool:
-        op = value.owner
-        if not isinstance(op, Operation) or op.name not in _WRAPPING:
-            return False
-        form = self.facts.linear(value)
-        return value in form.terms or not self.facts._form_range(form).within(type_range(value.type))
-
-    def _divisor_of_zero_remainder(self, zero: SSAValue, value: SSAValue) -> int:
-        """`d` where `zero` is `value % d` (then known to be 0), else 1."""
-        op = zero.owner
-        if not isinstance(op, Operation) or op.name not in ("arith.remsi", "arith.remui", "motif.floorremsi"):
-            return 1
-        if self.facts.linear(op.operands[0]).key != self.facts.linear(value).key:
-            return 1
-        return self.facts.exact(op.operands[1]) or 1
 
     def _computed(self, value: SSAValue) -> int:
         if isinstance(value, BlockArgument):
@@ -83,13 +71,13 @@ class _Search:
         if op.name == "arith.muli":
             return self.of(op.operands[0]) * self.of(op.operands[1])
         if op.name == "arith.shli":
-            amount = self.facts.exact(op.operands[1])
+            amount = _constant(op.operands[1])
             return self.of(op.operands[0]) << amount if amount is not None and 0 <= amount < 64 else 1
         if op.name == "arith.andi":
             # The low zero bits of either side.
             return max((m & -m for m in map(self.of, op.operands) if m), default=0)
         if op.name == "arith.floordivsi":
-            divisor = self.facts.exact(op.operands[1])
+            divisor = _constant(op.operands[1])
             dividend = self.of(op.operands[0])
             return dividend // divisor if divisor and divisor > 0 and dividend % divisor == 0 else 1
         return self._region_result(op, value.index)
@@ -155,7 +143,27 @@ _SHARED = {
 }
 """Ops whose result is divided by what divides all operands from this one on."""
 
-_WRAPPING = ("arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.trunci", "arith.extui")
+
+_WRAPPING = ("arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.trunci", "arith.extui", "arith.index_cast")
+
+
+def _may_wrap(value: SSAValue) -> bool:
+    """Whether an op may drop bits of its exact result: what is left is divided by powers of two only."""
+    return isinstance(value.owner, Operation) and value.owner.name in _WRAPPING
+
+
+def _constant(value: SSAValue) -> int | None:
+    op = value.owner
+    known = isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr)
+    return op.value.value.data if known else None  # type: ignore[union-attr]
+
+
+def _constant_divisor(zero: SSAValue) -> int | None:
+    """`d` where a value that is known to be 0 is `x % d`, else None."""
+    op = zero.owner
+    if isinstance(op, Operation) and op.name in ("arith.remsi", "arith.remui", "motif.floorremsi"):
+        return _constant(op.operands[1])
+    return None
 
 
 def _least_common(a: int, b: int) -> int:

@@ -42,10 +42,8 @@ class Uniformity:
 
     def _level(self, value: SSAValue) -> int:
         if value not in self._known:
-            # Optimistic for values that lead back to themselves; a carried value is checked by `_carried`.
-            self._known[value] = 2
-            level = self._computed(value)
-            self._known[value] = level
+            # Every cycle leads through a carried value, for which `_carried` has a guess in place.
+            self._known[value] = self._computed(value)
         return self._known[value]
 
     def _least(self, values: list[SSAValue]) -> int:
