@@ -59,6 +59,9 @@ class Shared:
     """Policies of the kernel that stand alone as a depth or factor."""
     used_elsewhere: set[str] = field(default_factory=set)
     """Policies of the kernel that are looked up outside of `schedule:`."""
+    told: set[tuple[str, Span, str]] = field(default_factory=set)
+    variant: Note | None = None
+    """Says for which variant a finding holds that the default does not have."""
     unsupported: bool = False
     """Whether a part of the language that is not supported yet was met; it is told once."""
     refused: bool = False
@@ -131,10 +134,16 @@ class Context:
             if self.shared.unsupported:
                 return UNKNOWN
             self.shared.unsupported = True
+        if self.shared.variant is not None:
+            notes = (*notes, self.shared.variant)
         span = at if isinstance(at, Span) else self.expr.span_of(at) if at is not None else self.span
-        self.shared.diagnostics.setdefault(
-            diagnostic(code, span, message, severity=severity, found=found, allowed=allowed, hint=hint, notes=notes)
-        )
+        key = code, span, message
+        if key not in self.shared.told:
+            self.shared.told.add(key)
+            made = diagnostic(
+                code, span, message, severity=severity, found=found, allowed=allowed, hint=hint, notes=notes
+            )
+            self.shared.diagnostics[made] = None
         return UNKNOWN
 
     @contextmanager

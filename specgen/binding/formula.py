@@ -18,6 +18,12 @@ def substitute(expr: Expr, env: Mapping[str, PolicyValue]) -> str:
     return ast.unparse(_closed(expr.tree, env))
 
 
+def decided(expr: Expr, env: Mapping[str, PolicyValue]) -> bool | None:
+    """The value of a condition whose names are all in `env`; None for others."""
+    value = _number(_closed(expr.tree, env))
+    return value if isinstance(value, bool) else None
+
+
 def _closed(node: ast.expr, env: Mapping[str, PolicyValue]) -> ast.expr:
     match node:
         case ast.Name(id=name) if name in env:

@@ -14,8 +14,9 @@ from specgen.binding.instance import Entry, Instance, Op, Operand, Param, Policy
 from specgen.binding.names import declare
 from specgen.binding.statements import block
 from specgen.binding.values import Name, Unknown, Value, Word
-from specgen.diagnostics import Diagnostic, Span
+from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.model import BufferArg, Knob, Spec
+from specgen.model import Name as Identifier
 
 if TYPE_CHECKING:
     from specgen.targets import Target
@@ -91,7 +92,7 @@ class _Binder:
         if default is not None:
             try:
                 entries.append(self.serial(default, settings))
-                entries += [self.entry(n, f"{spec.name.text}__{n}", v, at) for n, v, at in variants]
+                entries += [self.variant(n, v, at) for n, v, at in variants]
             except _Refused:
                 return None
         made = [e for e in entries if e is not None]
@@ -188,9 +189,17 @@ class _Binder:
             made.name, made.symbol, shown, made.workgroup_size, made.workgroups, made.body, made.carried
         )  # fmt: skip
 
+    def variant(self, name: Identifier, values: Mapping[str, PolicyValue], at: Mapping[str, Span]) -> Entry | None:
+        """Bind one variant; what is wrong only there says so."""
+        self.shared.variant = Note(name.span, f"for the variant `{name.text}`")
+        try:
+            return self.entry(name.text, f"{self.spec.name.text}__{name.text}", values, at)
+        finally:
+            self.shared.variant = None
+
     def variants(
         self, settings: Mapping[str, PolicyValue]
-    ) -> list[tuple[str, dict[str, PolicyValue], dict[str, Span]]]:
+    ) -> list[tuple[Identifier, dict[str, PolicyValue], dict[str, Span]]]:
         """The variants with their values (over the settings) and where those stand."""
         known: dict[str, Knob] = {p.name.text: p for p in self.spec.policies}
         result = []
@@ -216,7 +225,7 @@ class _Binder:
                 if isinstance(found, (Value, Word)):
                     values[name.text] = knobs.plain(found)
                     at[name.text] = expr.span
-            result.append((variant.name.text, values, at))
+            result.append((variant.name, values, at))
         return result
 
     # --- checks ------------------------------------------------------------------------------------------------

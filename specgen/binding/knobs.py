@@ -163,6 +163,22 @@ def defines(ctx: Context) -> None:
         declare(ctx, Name(entry.name.text, "define", entry.name.span, found))
 
 
+def static_names(ctx: Context, tree: ast.AST) -> dict[str, PolicyValue]:
+    """The static values among the names and target facts of an expression; nothing counts as used by this."""
+    result: dict[str, PolicyValue] = {}
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Name):
+            entry = ctx.scope.peek(part.id)
+            value = entry.value if entry is not None else None
+            if isinstance(value, Word) or (isinstance(value, Value) and value.is_static and value.size is None):
+                result[part.id] = plain(value)
+        elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "target":
+            known = getattr(ctx.shared.target, part.attr, None)
+            if known is not None:
+                result[f"target.{part.attr}"] = known
+    return result
+
+
 def static_environment(ctx: Context) -> dict[str, PolicyValue]:
     """Static names of the spec (and `target.x`) for formulas."""
     result: dict[str, PolicyValue] = {}

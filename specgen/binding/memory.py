@@ -10,9 +10,9 @@ from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.convert import element, static_typed
 from specgen.binding.instance import Operand
 from specgen.binding.linear import Linear
-from specgen.binding.subscripts import Part, subscripts
+from specgen.binding.subscripts import resolved
 from specgen.binding.types import BOOL, I8, I64, INDEX, Scalar, Vector, same_shape
-from specgen.binding.values import VARYING, Buffer, Level, Unknown, Value
+from specgen.binding.values import VARYING, Buffer, Level, Part, Unknown, Value
 
 
 def read(ctx: Context, node: ast.Subscript, buffer: Buffer) -> Value | Unknown:
@@ -24,17 +24,32 @@ def read(ctx: Context, node: ast.Subscript, buffer: Buffer) -> Value | Unknown:
     if buffer.access == "write":
         message = f"`{buffer.name}` is declared `write` and is read here."
         return ctx.report("SG-ACCESS", message, at=node, hint="Declare it `readwrite`.")
-    parts = subscripts(ctx, node, buffer)
-    if parts is None:
+    place = resolved(ctx, node, buffer)
+    if place is None:
         return UNKNOWN
+    if buffer.outside is None:
+        return _read(ctx, node, *place)
+    held, ctx.outside = ctx.outside, buffer.outside
+    result = _read(ctx, node, *place, edge=True)
+    ctx.outside = held
+    return result
+
+
+def _read(
+    ctx: Context, node: ast.Subscript, buffer: Buffer, parts: list[Part], *, edge: bool = False
+) -> Value | Unknown:
+    """Read from memory; with `edge` single elements beyond the extents are not read either."""
     wide = [p for p in parts if p.count is not None or p.each is not None]
     if len(wide) > 1:
         message = f"`{ctx.expr.text_of(node)}` has {len(wide)} ranges and is no vector."
         return ctx.report(
             "SG-TYPE", message, at=node, hint="A vector has one range; read the others element by element."
         )
-    check_singles(ctx, buffer, parts)
+    if not edge:
+        check_singles(ctx, buffer, parts)
     ctx.node = node
+    if not wide and edge:
+        return _edge_read(ctx, buffer, [p.start for p in parts if p.start is not None])
     if not wide:
         return _scalar_read(ctx, buffer, [p.start for p in parts if p.start is not None])
     part = wide[0]
@@ -71,6 +86,18 @@ def _scalar_read(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
         return load(ctx, buffer, indices)
     zero = _zero(buffer.element)
     return guarded(ctx, any_of(ctx, ctx.mask), zero, lambda: load(ctx, buffer, indices))
+
+
+def _edge_read(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
+    """One element through a view with `outside`."""
+    inside = Value(BOOL, static=True)
+    for axis, index in enumerate(indices):
+        test = element(ctx, inside_mask(ctx, buffer, axis, index, 1), 0)
+        if inside.is_static:
+            inside = test if inside.static else inside
+        elif not test.is_static:
+            inside = operators.conjunction(ctx, "and", inside, test)
+    return guarded(ctx, inside, _passthrough(ctx, buffer), lambda: _scalar_read(ctx, buffer, indices))
 
 
 def load(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
@@ -127,7 +154,7 @@ def to_memory(ctx: Context, value: Value) -> Value:
             flags = value.static
             bits = tuple(int(f) for f in flags) if isinstance(flags, tuple) else int(flags)
             return static_typed(same_shape(value.type, I8), bits)
-        return ctx.op("arith.extui", same_shape(value.type, I8), value, lin=Linear(0) if value.size is None else None)
+        return ctx.op("arith.extui", same_shape(value.type, I8), value)
     if element_type is INDEX:
         made = convert.cast(ctx, None, value, I64)
         assert isinstance(made, Value)

@@ -33,6 +33,7 @@ _SPOKEN = {
     "define": "define",
     "arg": "argument",
     "memory": "memory",
+    "view": "view",
     "id": "launch id",
     "let": "let",
     "var": "var",

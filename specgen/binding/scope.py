@@ -30,6 +30,10 @@ class Scope:
                 return block[text]
         return None
 
+    def peek(self, text: str) -> Name | None:
+        """The visible entry `text`; it does not count as used."""
+        return next((block[text] for block in reversed(self.blocks) if text in block), None)
+
     def visible(self) -> Iterable[Name]:
         """Every visible entry, in order of declaration."""
         return (name for block in self.blocks for name in block.values())

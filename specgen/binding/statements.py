@@ -7,9 +7,11 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from specgen.binding import convert, loops, motifs, stores
+from specgen.binding import convert, loops, motifs, stores, views
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import branch, condition, expression, if_op, value
+from specgen.binding.formula import decided
+from specgen.binding.knobs import static_names
 from specgen.binding.names import declare, lookup, names_only, spoken
 from specgen.binding.types import Type, Vector
 from specgen.binding.values import Name, Unknown, Value
@@ -43,31 +45,35 @@ def block(ctx: Context, statements: Sequence[Statement], *, scoped: bool = True)
         ctx.scope.leave()
 
 
-def set_names(statements: Iterable[Statement]) -> set[str]:
-    """Names that `set` gives a new value anywhere inside."""
+def set_names(ctx: Context, statements: Iterable[Statement]) -> set[str]:
+    """Names that `set` gives a new value anywhere inside, branches that a static condition drops left out."""
     found: set[str] = set()
     for statement in statements:
         match statement:
             case Let(kind="set"):
                 found.update(e.name.text for e in statement.entries)
             case For() | While():
-                found |= set_names(statement.body)
-            case If():
-                found |= set_names(statement.then) | set_names(statement.orelse)
+                found |= set_names(ctx, statement.body)
+            case If(condition=test):
+                chosen = decided(test, static_names(ctx, test.tree))
+                parts = (statement.then, statement.orelse)
+                for part in parts if chosen is None else parts[:1] if chosen else parts[1:]:
+                    found |= set_names(ctx, part)
             case Barrier(overlap=tuple() as inner):
-                found |= set_names(inner)
+                found |= set_names(ctx, inner)
     return found
 
 
 def carried(ctx: Context, statements: Sequence[Statement]) -> list[Name]:
     """The visible variables that the statements set, in order of declaration."""
-    return ctx.scope.variables(set_names(statements))
+    return ctx.scope.variables(set_names(ctx, statements))
 
 
 # --- values --------------------------------------------------------------------------------------------------------
 
 
-def _outside(ctx: Context, expr: Expr | None) -> Value | None:
+def outside_value(ctx: Context, expr: Expr | None) -> Value | None:
+    """The value of `outside`, a scalar."""
     if expr is None:
         return None
     found = expression(ctx, expr)
@@ -84,7 +90,7 @@ def _let(ctx: Context, statement: Let) -> None:
         for key in ("early", "lanes", "fragments"):
             if getattr(statement.schedule, key) is not None:
                 unsupported(ctx, statement.span, f"the schedule key `{key}`")
-    held, ctx.outside = ctx.outside, _outside(ctx, statement.outside)
+    held, ctx.outside = ctx.outside, outside_value(ctx, statement.outside)
     if statement.kind == "set":
         _set(ctx, statement)
     else:
@@ -198,12 +204,6 @@ def _atomic(ctx: Context, statement: Atomic) -> None:
 def unsupported(ctx: Context, span: Span, what: str) -> None:
     """The one diagnostic of a part of the language whose turn has not come."""
     ctx.report("SG-UNSUPPORTED", f"{what} is not supported yet.", at=span)
-
-
-def _view(ctx: Context, statement: ViewStatement) -> None:
-    unsupported(ctx, statement.span, "`view`")
-    for entry in statement.entries:
-        declare(ctx, Name(entry.name.text, "let", entry.name.span, UNKNOWN))
 
 
 # --- control -------------------------------------------------------------------------------------------------------
@@ -334,12 +334,13 @@ def _expressions(statement: Statement) -> list[Expr]:
             return [part for entry in statement.entries for part in entry]
         case Atomic():
             return [statement.target, statement.value]
-        case For():
-            return [statement.bounds]
+        case For(schedule=schedule):
+            keys = (schedule.pipeline, schedule.unroll, schedule.lead)
+            return [statement.bounds, *(k for k in keys if k is not None and k.text not in ("full", "auto"))]
         case While() | If() | Assume():
             return [statement.condition]
         case Apply():
-            return [b.value for b in statement.arguments]
+            return [b.value for b in (*statement.arguments, *statement.params, *statement.policies)]
         case _:
             return []
 
@@ -360,7 +361,7 @@ def _declared(statement: Statement) -> list[Any]:
 
 HANDLERS: dict[type, Callable[[Context, Any], None]] = {
     Let: _let,
-    ViewStatement: _view,
+    ViewStatement: views.view,
     Store: _store,
     Atomic: _atomic,
     For: loops.counted,

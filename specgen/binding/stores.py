@@ -9,8 +9,8 @@ from specgen.binding.context import Context
 from specgen.binding.convert import element
 from specgen.binding.instance import Operand, Region
 from specgen.binding.memory import check_singles, inside_mask, offset, to_memory
-from specgen.binding.subscripts import Part, subscripts
-from specgen.binding.values import VARYING, Buffer, Unknown, Value
+from specgen.binding.subscripts import resolved
+from specgen.binding.values import VARYING, Buffer, Part, Unknown, Value
 from specgen.expressions import Expr
 
 ATOMIC_KINDS = {
@@ -50,9 +50,10 @@ def target(ctx: Context, expr: Expr, what: str) -> tuple[Buffer, list[Part]] | N
         message = f"`{buffer.name}` is declared `read` and is stored here."
         ctx.report("SG-ACCESS", message, at=node, hint="Declare it `write` or `readwrite`.")
         return None
-    parts = subscripts(ctx, node, buffer)
-    if parts is None:
+    place = resolved(ctx, node, buffer)
+    if place is None:
         return None
+    buffer, parts = place
     if any(p.each is not None for p in parts):
         ctx.report("SG-TYPE", "a store to a vector of places is not defined; store element by element.", at=node)
         return None

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
-from specgen.binding import convert
+from specgen.binding import bounds, convert
 from specgen.binding.context import Context
 from specgen.binding.convert import static_typed
-from specgen.binding.types import INDEX
-from specgen.binding.values import Buffer, Unknown, Value
+from specgen.binding.types import INDEX, Vector
+from specgen.binding.values import Buffer, Part, Unknown, Value
 from specgen.expressions import range_count
-
-
-@dataclass(frozen=True)
-class Part:
-    """A subscript of one axis: `start` an index, with `count` a range; `each` a vector of indices."""
-
-    node: ast.AST
-    start: Value | None
-    count: int | None = None
-    each: Value | None = None
 
 
 def subscripts(ctx: Context, node: ast.Subscript, buffer: Buffer) -> list[Part] | None:
@@ -34,6 +23,57 @@ def subscripts(ctx: Context, node: ast.Subscript, buffer: Buffer) -> list[Part] 
         return None
     parts = [_part(ctx, part, buffer, axis) for axis, part in enumerate(nodes)]
     return None if any(p is None for p in parts) else [p for p in parts if p is not None]
+
+
+def resolved(ctx: Context, node: ast.Subscript, buffer: Buffer) -> tuple[Buffer, list[Part]] | None:
+    """The memory that a subscript of a buffer or view names, and the subscripts there; None after a diagnostic."""
+    parts = subscripts(ctx, node, buffer)
+    if parts is None or buffer.base is None:
+        return None if parts is None else (buffer, parts)
+    result: list[Part] = []
+    axis = 0
+    for fixed in buffer.window:
+        if fixed.count is None:
+            result.append(fixed)
+            continue
+        assert fixed.start is not None
+        _inside_view(ctx, buffer, axis, parts[axis])
+        result.append(_moved(ctx, fixed.start, parts[axis]))
+        axis += 1
+    return buffer.base, result
+
+
+def _inside_view(ctx: Context, view: Buffer, axis: int, part: Part) -> None:
+    if part.count is not None and part.start is not None:
+        if not bounds.proven(ctx, view, axis, part.start, part.count) and ctx.outside is None:
+            bounds.refuse_range(ctx, part.node, view, axis, part.start, part.count, store=False)
+    elif part.start is not None:
+        bounds.single(ctx, part.node, view, axis, part.start)
+
+
+def _moved(ctx: Context, first: Value, part: Part) -> Part:
+    """A subscript of a view as one of its base."""
+    if part.each is not None:
+        size = part.each.size or 1
+        (alo, ahi), (blo, bhi) = ctx.interval(first), ctx.interval(part.each)
+        spread = convert.spread(ctx, first, size)
+        interval = alo + blo, ahi + bhi
+        return Part(
+            part.node, None, each=ctx.op("arith.addi", Vector(INDEX, size), spread, part.each, interval=interval)
+        )
+    assert part.start is not None
+    return Part(part.node, added(ctx, first, part.start), part.count)
+
+
+def added(ctx: Context, a: Value, b: Value) -> Value:
+    """`a + b` of two indices."""
+    if a.static is not None and b.static is not None:
+        return static_typed(INDEX, int(a.static) + int(b.static))  # type: ignore[arg-type]
+    for zero, other in ((a, b), (b, a)):
+        if zero.static == 0:
+            return other
+    lin = a.lin + b.lin if a.lin is not None and b.lin is not None else None
+    return ctx.op("arith.addi", INDEX, a, b, lin=lin)
 
 
 def _part(ctx: Context, node: ast.AST, buffer: Buffer, axis: int) -> Part | None:

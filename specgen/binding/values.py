@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -94,6 +95,16 @@ class Extent:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A subscript of one axis: `start` an index, with `count` a range; `each` a vector of indices."""
+
+    node: ast.AST
+    start: Value | None
+    count: int | None = None
+    each: Value | None = None
+
+
+@dataclass(frozen=True)
 class Buffer:
     """Memory with named axes: an argument or author-written memory. `order[d]` is the axis of memory dimension d."""
 
@@ -112,6 +123,12 @@ class Buffer:
     """Facts (`form >= 0`) about every element that is read, where the declared range depends on arguments."""
     touched: set[str] = field(default_factory=set, compare=False)
     """Filled while binding: `load` and `store`, what the body does with it."""
+    base: Buffer | None = None
+    """What a view is a window on."""
+    window: tuple[Part, ...] = ()
+    """The subscripts of a view in its base; the view's axes are the ranges among them."""
+    outside: Value | None = None
+    """What elements of a view beyond the base count as."""
 
 
 Entity = Value | Buffer | Word | Results | Unknown

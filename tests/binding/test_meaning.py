@@ -211,3 +211,25 @@ def test_outside_along_a_slow_axis() -> None:
 def test_gather_of_a_vector_of_places() -> None:
     found = y("sum(x[at, lane])", before="- let:\n    at: (iota(3) + lane) % 7")
     assert np.array_equal(found, [sum(X[(lane + e) % 7, lane] for e in range(3)) for lane in range(32)])
+
+
+VIEWS = [
+    ("- view:\n    t: x[n, 4:+8]", "t[3] + t[lane % 8]", lambda i: X[5, 7] + X[5, 4 + i % 8]),
+    ("- view:\n    t: x[n:+2, :]", "t[1, 31 - lane]", lambda i: X[6, 31 - i]),
+    ("- view:\n    t: x[n:+2, :]\n- view:\n    u: t[1, lane // 8 * 8:+8]", "sum(u[0:+4])",
+     lambda i: np.array([X[6, k // 8 * 8 :][:4].sum() for k in i])),
+    ("- view:\n    t: x[lane - 2:+4, lane]\n  outside: 7", "t[0] + t[3]",
+     lambda i: np.array([(X[k - 2, k] if k >= 2 else 7) + X[k + 1, k] for k in i])),
+    ("- view:\n    t: x[0, lane:+4]\n  outside: 7", "sum(t[:])",
+     lambda i: np.array([sum(X[0, c] if c < 32 else 7 for c in range(k, k + 4)) for k in i])),
+    ("- view:\n    t: x", "t[1, lane]", lambda i: X[1, i]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("view", "expression", "expected"), VIEWS, ids=[e for _, e, _ in VIEWS])
+def test_views_name_regions(
+    view: str, expression: str, expected: Callable[[np.ndarray], np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("specgen.loading.load.check_supported", lambda tree, spec: [])
+    source = f"- if: n < 60\n  then:\n  - let: {{k: n}}\n- assume: n < 60\n{view}"
+    assert np.array_equal(y(expression, before=source), expected(LANE))

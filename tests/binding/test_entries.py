@@ -1,0 +1,107 @@
+"""Entries: variants, what they carry, what is said of one alone, and how long binding takes."""
+
+from __future__ import annotations
+
+import time
+
+from binding_helpers import HEAD, bound, load, ops, told
+
+from specgen import targets
+from specgen.binding import bind
+
+HEADER = """\
+policies:
+  mode: {default: plain, choices: [plain, twice]}
+  step: {default: 1, range: [1, 32]}
+variants:
+  wide: {step: 32}
+"""
+BODY = """
+- var: {a: f32(0), b: f32(0)}
+- for: i
+  in: range(0, 32, step)
+  do:
+  - set:
+      a: a + x[i, lane]
+  - if: mode == twice
+    then:
+    - set: {b: a}
+- store:
+    y[lane]: a + b
+"""
+
+
+def test_loops_carry_what_their_body_sets_under_the_policies_at_hand() -> None:
+    result = bound(BODY, head=HEADER)
+    assert result.instance is not None
+    assert [names for _, names in result.instance.entry("default").carried] == [("a",)]
+    assert any("step %c32" in line for line in ops(BODY, head=HEADER, entry="k__wide"))
+    twice = bound(BODY, head=HEADER, policies={"mode": "twice"})
+    assert twice.instance is not None
+    assert [names for _, names in twice.instance.entry("default").carried] == [("a", "b")]
+
+
+def test_a_finding_of_one_variant_names_it() -> None:
+    result = bound(BODY.replace("x[i, lane]", "x[i + step * 2, lane]"), head=HEADER)
+    (found,) = result.diagnostics
+    assert (found.code, found.message) == ("SG-BOUNDS", "`i + step * 2` may be 64; axis `row` has [0, 64).")
+    assert [(n.span.line, n.message) for n in found.notes] == [(9, "for the variant `wide`")]
+
+
+def test_policies_of_dropped_branches_count_as_used() -> None:
+    body = """
+    - if: mode == twice
+      then:
+      - for: i
+        in: range(4)
+        schedule: {unroll: step}
+        do:
+        - let: {a: i}
+    """
+    assert told(bound(body, head=HEADER).diagnostics) == []
+
+
+def long_spec(lines: int) -> str:
+    """A kernel of about `lines` lines with loops, guards, vectors and collectives."""
+    body = ["- var: {t: f32(0)}"]
+    for number in range((lines - 30) // 12):
+        body += [
+            f"- for: i{number}",
+            "  in: range(n)",
+            "  schedule: {pipeline: depth}",
+            "  do:",
+            "  - let:",
+            f"      v{number}: x[i{number}, (lane % 8) * 4:+4]",
+            f"      w{number}: sum(v{number}) * 2 + f32(lane // 3)",
+            f"  - if: i{number} + 1 < n and lane > {number}",
+            "    then:",
+            "    - set:",
+            f"        t: t + w{number} * x[i{number} + 1, lane]",
+            f"- let: {{s{number}: subgroup.sum(t)}}",
+        ]
+    args = """\
+args:
+  n: {type: index, range: [0, 64]}
+  x: {buffer: f32, shape: {row: 64, lane: 32}}
+  y: {buffer: f32, shape: {lane: 32}, access: write}
+launch:
+  workgroup_size: {lane: 32}
+policies:
+  depth: {default: 2, range: [1, 4]}
+"""
+    return HEAD + args + "body:\n" + "\n".join(body) + "\n- store:\n    y[lane]: t\n"
+
+
+def test_two_hundred_lines_are_typed_in_fifty_milliseconds() -> None:
+    text = long_spec(200)
+    assert 180 <= text.count("\n") <= 210
+    spec = load(text)
+    target = targets.load("gfx1151")
+    bind(spec, target)
+    times = []
+    for _ in range(7):
+        started = time.process_time()
+        result = bind(spec, target)
+        times.append(time.process_time() - started)
+    assert result.diagnostics == ()
+    assert min(times) < 0.05, times
