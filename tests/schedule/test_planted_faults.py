@@ -63,11 +63,7 @@ FAULTS = (
     Fault("partition", "self.carried.update(op.results)", "pass"),
     Fault("partition", "if len(reading) != 1:", "if not reading:"),
     Fault("partition", "self._require_value(op.cond, op, op)", "pass"),
-    Fault(
-        "partition",
-        "held = self.dependence.effects_of(op).of(*ORDERED)\n        if held:\n            code",
-        "held = self.dependence.effects_of(op).of(*ORDERED)\n        if False:\n            code",
-    ),
+    Fault("partition", "if held:\n            key", "if False:\n            key"),
     Fault("partition", "needs.counter or any(", "any("),
     Fault("partition", "if value in self.loop.body.block.args[1:]:", "if False:"),
     Fault("partition", "if op in self.splits:\n            return broken", "if False:\n            return broken"),
