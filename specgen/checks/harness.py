@@ -15,8 +15,9 @@ from specgen.checks.dtypes import exact
 from specgen.checks.values import FormulaError
 from specgen.devices.base import Finding, Kernel, Run
 
-BYTES_AT_ONCE = 64 << 20
-"""Arguments of launches that are handed to a device together."""
+BYTES_AT_ONCE = 4 << 20
+"""Arguments of launches that are handed to a device together. Side by side pays where a launch is small; large ones
+of different lengths would all take as long as the longest."""
 FINDINGS_SHOWN = 3
 
 

@@ -241,17 +241,15 @@ class _Strength:
         for _, check in known:
             for values in check.cases():
                 inputs = self.prepared(check, values)
-                if inputs is not None and any(inputs.backed[name] > 1 for name in self.written):
+                if inputs is not None and any(prod(inputs.shapes[name]) > 1 for name in self.written):
                     return True
         return False
 
-    def prepared(self, check: Check, values: Mapping[str, Any], *, contents: bool = False) -> Inputs | None:
-        """The arguments of a case, by default only scalars and shapes."""
-        if not contents:
-            given = {n: g for n, g in check.given.items() if n in self.signature.scalars}
-            check = dataclasses.replace(check, given=given)
+    def prepared(self, check: Check, values: Mapping[str, Any]) -> Inputs | None:
+        """Scalars and shapes of a case; None when they have no value."""
+        given = {n: g for n, g in check.given.items() if n in self.signature.scalars}
         try:
-            return prepare(self.signature, check, values)
+            return prepare(self.signature, dataclasses.replace(check, given=given, backing={}), values)
         except (FormulaError, KeyError, TypeError, ZeroDivisionError):
             return None
 
@@ -303,12 +301,14 @@ class _Strength:
 
     def blame(self, source: model.Case, error: FormulaError) -> None:
         """Report a formula without a value at the part that has none."""
-        exprs = [e for _, e in source.given if isinstance(e, Expr)] + [e for _, e in source.backing]
-        exprs += [] if isinstance(source.expect, model.Reference) else [e for _, e in source.expect]
-        kind, _, rest = error.message.partition(": ")
-        name = kind.split("`")[1] if "`" in kind else ""
-        pairs = [*source.given, *([] if isinstance(source.expect, model.Reference) else source.expect)]
-        expr = next((e for n, e in pairs if n.text == name and isinstance(e, Expr)), None)
+        where, _, rest = error.message.partition(": ")
+        section, _, name = where.replace("`", "").replace("backing of", "backing").partition(" ")
+        entries = {
+            "given": source.given,
+            "backing": source.backing,
+            "expect": () if isinstance(source.expect, model.Reference) else source.expect,
+        }.get(section, ())
+        expr = next((e for n, e in entries if n.text == name and isinstance(e, Expr)), None)
         span = source.name.span if expr is None else expr.span_of(error.node)
         hint = "A formula may name axes, case names, arguments, params and buffers with subscripts inside their shapes."
         self.report(span, f"{rest or error.message}.", hint)

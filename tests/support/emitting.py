@@ -123,11 +123,13 @@ class FaultyDevice:
         pass
 
 
-def outcomes(module):
-    """Run every test of a generated suite here: `test name -> list of texts` of failures and skips."""
+def outcomes(module, until_failure=False):
+    """Run the tests of a generated suite here: how many passed, and the texts of failures and skips by test."""
     failed, skipped, passed = {}, {}, 0
     for name in [n for n in vars(module) if n.startswith("test_")]:
         for where in module.EVERYWHERE:
+            if failed and until_failure:
+                break
             try:
                 vars(module)[name](where)
                 passed += 1
