@@ -125,7 +125,7 @@ class Builder:
     """Values of integer constants by id, in signed form."""
     named: dict[tuple[str, str], Id] = field(default_factory=dict)
     """Strings and built-in variables that functions share."""
-    _unique: dict[tuple[object, ...], Id] = field(default_factory=dict)
+    _unique: dict[tuple[str, tuple[Operand, ...], Id | None], Id] = field(default_factory=dict)
 
     def new_id(self) -> Id:
         """A fresh id."""
@@ -172,6 +172,10 @@ class Builder:
             return self.unique("OpTypeBool")
         bits = REGISTER_BITS[kind]
         return self.unique("OpTypeFloat", bits) if kind[0] == "f" else self.unique("OpTypeInt", bits, 0)
+
+    def float_widths(self) -> list[int]:
+        """The widths of the float types made so far."""
+        return sorted(int(operands[0]) for name, operands, _ in self._unique if name == "OpTypeFloat")  # type: ignore[arg-type]
 
     def vector(self, kind: str, count: int) -> Id:
         """A vector type of 2 to 4 components; for 1 the scalar."""

@@ -79,12 +79,15 @@ def _live_ops(function: FuncOp) -> set[Operation]:
     """Ops that something observable depends on. Checks and promises are dropped, so what only they use is not live."""
     live: set[Operation] = set()
     for op in reversed(list(function.walk())):
-        row = OPS.get(op.name)
-        if row is None or not (row.pure or row.cls == "meta" or (row.reads and not row.writes)):
-            live.add(op)
-        elif any(use.operation in live for result in op.results for use in result.uses):
+        used = any(use.operation in live for result in op.results for use in result.uses)
+        if used or not _is_droppable(op):
             live.add(op)
     return live
+
+
+def _is_droppable(op: Operation) -> bool:
+    row = OPS.get(op.name)
+    return row is not None and (row.pure or row.cls == "meta" or (row.reads and not row.writes))
 
 
 class Emitter:

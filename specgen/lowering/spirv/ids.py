@@ -80,7 +80,7 @@ def linear_id(e: Emitter) -> Id:
 def _thread_id(e: Emitter, op: Operation) -> None:
     assert isinstance(op, ThreadIdOp)
     axis = "xyz".index(op.dimension.data.value)
-    x, y, z = e.workgroup_size
+    x, y, _ = e.workgroup_size
     if e.workgroup_size[axis] == 1:
         found = e.const("u32", 0)
     elif not e.flat:

@@ -73,7 +73,7 @@ def extents_of(e: Emitter, value: SSAValue, type_: MemRefType[Attribute]) -> tup
 
 def _linear_kind(e: Emitter, memory: Memory) -> str:
     """u32 when no element number inside of the memory exceeds 31 bits."""
-    total = 1
+    total: int | float = 1
     for extent in memory.extents:
         high = extent if isinstance(extent, int) else e.facts.range(extent).high
         total *= max(high, 1)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from specgen.lowering.spirv.abi import load_arguments
-from specgen.lowering.spirv.builder import Builder, Text
+from specgen.lowering.spirv.builder import Builder, Id, Text
 from specgen.lowering.spirv.capabilities import derive
 from specgen.lowering.spirv.control import lower_block
 from specgen.lowering.spirv.emitter import Emitter
@@ -53,11 +53,25 @@ def lower(module: ModuleOp, target: Target) -> SpirvBinary:
     builder.emit("memory_model", "OpMemoryModel", "AddressingModel.PhysicalStorageBuffer64", "MemoryModel.Vulkan")
     functions = [op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks]
     entries = tuple(_lower_function(builder, function, target) for function in functions)
+    _float_controls(builder, target)
     for entry in entries:
         builder.emit("debug_processed", "OpModuleProcessed", Text(entry.note()))
     capabilities, extensions = derive(builder.assemble((), ()))
     spv = builder.assemble(capabilities, extensions)
     return SpirvBinary(spv, disassemble(spv), entries)
+
+
+def _float_controls(builder: Builder, target: Target) -> None:
+    """Zeros keep their sign and infinities and NaNs their meaning, in every float width of the module.
+
+    `float_controls` of the target names other modes, for example DenormPreserve.
+    """
+    modes = target.extra.get("float_controls", ("SignedZeroInfNanPreserve",))
+    for made in list(builder.sections["entry_point"]):
+        for width in builder.float_widths():
+            for mode in modes:
+                symbol = Id(made.words[1])
+                builder.emit("execution_mode", "OpExecutionMode", symbol, f"ExecutionMode.{mode}", width)
 
 
 def _lower_function(builder: Builder, function: FuncOp, target: Target) -> SpirvEntry:
