@@ -7,11 +7,12 @@ import difflib
 from math import prod
 
 from specgen.binding import convert
-from specgen.binding.context import UNKNOWN, Context, Control
+from specgen.binding.context import UNKNOWN, Context, Control, Demand
 from specgen.binding.convert import per_element
+from specgen.binding.linear import Linear
 from specgen.binding.types import BOOL, Type
 from specgen.binding.values import SUBGROUP, UNIFORM, Level, Unknown, Value
-from specgen.diagnostics import Note
+from specgen.diagnostics import Note, Span
 
 Result = Value | Unknown
 
@@ -185,7 +186,7 @@ def _from_lane(ctx: Context, node: ast.Call, name: str, values: list[Value]) -> 
     return per_element(ctx, type_, one, value)
 
 
-def _kept(ctx: Context, value: Value, name: str):  # type: ignore[no-untyped-def]
+def _kept(ctx: Context, value: Value, name: str) -> Linear | None:
     if value.type.element.is_integer and name != "scan_sum":
         return ctx.facts.atom(*ctx.interval(value))
     return None
@@ -194,8 +195,6 @@ def _kept(ctx: Context, value: Value, name: str):  # type: ignore[no-untyped-def
 def _uniform_lane(ctx: Context, node: ast.AST, lane: Value) -> None:
     text = ctx.expr.text_of(node)
     control = Control(lane.level, text, ctx.expr.span_of(node))
-    from specgen.binding.context import Demand
-
     ctx.demands.append(Demand(1, "broadcast's lane", ctx.expr.span_of(node), (control,)))
 
 
@@ -219,10 +218,7 @@ def solve(ctx: Context) -> None:
             _refuse(ctx, demand.what, demand.base, bad, demand.span)
 
 
-def _refuse(ctx: Context, what: str, base: int, control: Control, span: object) -> None:
-    from specgen.diagnostics import Span
-
-    assert isinstance(span, Span)
+def _refuse(ctx: Context, what: str, base: int, control: Control, span: Span) -> None:
     group = "lanes of one subgroup" if base == 1 else "work-items of one workgroup"
     message = f"{group} may disagree on `{control.text}` (line {control.span.line}), so some would miss the {what}."
     if what == "broadcast's lane":

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from specgen.binding import arguments, collectives, knobs, launch, memories, motifs
 from specgen.binding.context import Context, Shared
 from specgen.binding.evaluate import static
 from specgen.binding.instance import Entry, Instance, Op, Operand, Param, PolicyValue, Region
+from specgen.binding.loops import serial_schedule
 from specgen.binding.names import declare
-from specgen.binding.statements import block
+from specgen.binding.statements import all_statements, block
 from specgen.binding.values import Name, Unknown, Value, Word
 from specgen.diagnostics import Diagnostic, Note, Span
-from specgen.model import BufferArg, Knob, Spec
+from specgen.model import BufferArg, Knob, MemorySchedule, Spec, ViewStatement
 from specgen.model import Name as Identifier
 
 if TYPE_CHECKING:
@@ -180,14 +181,16 @@ class _Binder:
 
     def serial(self, default: Entry, settings: Mapping[str, PolicyValue]) -> Entry | None:
         """The spec without its schedule; policies that only stand as a depth or factor show as 1."""
-        made = self.entry("serial", f"{self.spec.name.text}__serial", settings, {}, serial=True)
+        symbol = f"{self.spec.name.text}__serial"
+        if _only_loops_are_scheduled(self.spec):
+            made: Entry | None = replace(default, name="serial", symbol=symbol, body=_serial(default.body))
+        else:
+            made = self.entry("serial", symbol, settings, {}, serial=True)
         if made is None:
             return None
         only = self.shared.loop_policies - self.shared.used_elsewhere
         shown = tuple((k, 1 if k in only and isinstance(v, int) else v) for k, v in default.policies)
-        return Entry(
-            made.name, made.symbol, shown, made.workgroup_size, made.workgroups, made.body, made.carried
-        )  # fmt: skip
+        return replace(made, policies=shown)
 
     def variant(self, name: Identifier, values: Mapping[str, PolicyValue], at: Mapping[str, Span]) -> Entry | None:
         """Bind one variant; what is wrong only there says so."""
@@ -297,6 +300,25 @@ def _operations(ctx: Context) -> tuple[Op, ...]:
     ids = {n.value.name: n.text for n in ctx.scope.visible() if n.kind == "id" and isinstance(n.value, Value)}
     kept = [op for op in prologue if op.results == () or ids.get(op.results[0].name, "") in ("", *ctx.scope.used)]
     return (*kept, *body)
+
+
+def _only_loops_are_scheduled(spec: Spec) -> bool:
+    """Whether `schedule:` stands on loops alone, so that the serial entry differs by their attributes."""
+    plain = all(m.schedule == MemorySchedule() for m in spec.memory)
+    views = any(isinstance(s, ViewStatement) and s.schedule is not None for s in all_statements(spec.body))
+    return plain and not views and all(_only_loops_are_scheduled(used) for used in spec.used.values())
+
+
+def _serial(region: Region) -> Region:
+    """The same operations with every depth and factor 1."""
+    ops = []
+    for op in region.ops:
+        if op.regions:
+            op = replace(op, regions=tuple(_serial(r) for r in op.regions))
+            if op.name == "scf.for":
+                op = replace(op, extra=serial_schedule(op.extra))
+        ops.append(op)
+    return replace(region, ops=tuple(ops))
 
 
 def check_motif(spec: Spec) -> tuple[Diagnostic, ...]:

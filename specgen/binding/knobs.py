@@ -163,15 +163,23 @@ def defines(ctx: Context) -> None:
         declare(ctx, Name(entry.name.text, "define", entry.name.span, found))
 
 
-def static_names(ctx: Context, tree: ast.AST) -> dict[str, PolicyValue]:
-    """The static values among the names and target facts of an expression; nothing counts as used by this."""
+def static_names(ctx: Context, tree: ast.AST) -> dict[str, PolicyValue] | None:
+    """The values of the names and target facts of an expression; None when some is known only at run time.
+
+    Nothing counts as used by this; names that stand for themselves (words, functions) are left out.
+    """
     result: dict[str, PolicyValue] = {}
     for part in ast.walk(tree):
         if isinstance(part, ast.Name):
             entry = ctx.scope.peek(part.id)
-            value = entry.value if entry is not None else None
-            if isinstance(value, Word) or (isinstance(value, Value) and value.is_static and value.size is None):
-                result[part.id] = plain(value)
+            if entry is None:
+                continue
+            value = entry.value
+            if not isinstance(value, Word) and not (
+                isinstance(value, Value) and value.is_static and value.size is None
+            ):
+                return None
+            result[part.id] = plain(value)
         elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "target":
             known = getattr(ctx.shared.target, part.attr, None)
             if known is not None:

@@ -223,15 +223,15 @@ def _schedule(ctx: Context, statement: For) -> tuple[tuple[str, Attribute], ...]
     if keys.pipeline is not None:
         depth = _number(ctx, keys.pipeline, "a depth", 1, MAX_DEPTH, "P2")
         if depth is not None:
-            result.append(("motif.pipeline", 1 if ctx.serial else depth))
+            result.append(("motif.pipeline", depth))
     if keys.lead is not None:
         lead = _number(ctx, keys.lead, "a lead", 0, MAX_DEPTH, "", ("auto",))
-        if lead is not None and not ctx.serial:
+        if lead is not None:
             result.append(("motif.lead", lead))
     if keys.unroll is not None:
         factor = _number(ctx, keys.unroll, "a factor", 0, MAX_FACTOR, "U5", ("full",))
         if factor is not None:
-            result.append(("motif.unroll", 1 if ctx.serial else factor))
+            result.append(("motif.unroll", factor))
     for key, allowed, expr in (("order", ORDERS, keys.order), ("tail", TAILS, keys.tail)):
         if expr is not None:
             word = _word(ctx, expr, key, allowed)
@@ -243,7 +243,13 @@ def _schedule(ctx: Context, statement: For) -> tuple[tuple[str, Attribute], ...]
     if ctx.path:
         result.append(("motif.instance", ".".join(ctx.path)))
     ctx.in_schedule = held
-    return tuple(result)
+    return serial_schedule(tuple(result)) if ctx.serial else tuple(result)
+
+
+def serial_schedule(extra: tuple[tuple[str, Attribute], ...]) -> tuple[tuple[str, Attribute], ...]:
+    """The attributes of a loop in the serial variant: depth and factor 1, no lead."""
+    ones = ("motif.pipeline", "motif.unroll")
+    return tuple((k, 1 if k in ones else v) for k, v in extra if k != "motif.lead")
 
 
 def _needs_unroll(ctx: Context, keys: LoopSchedule) -> None:

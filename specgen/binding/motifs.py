@@ -15,7 +15,8 @@ from specgen.binding.operators import compare_values
 from specgen.binding.types import INDEX, Vector
 from specgen.binding.values import Buffer, Name, Results, Unknown, Value, Word, static_value
 from specgen.diagnostics import Note, Span
-from specgen.model import Apply, Arg, BufferArg, ScalarArg, Spec, VectorArg
+from specgen.expressions import Expr
+from specgen.model import Apply, Arg, BufferArg, For, Result, ScalarArg, Spec, VectorArg
 
 Given = Value | Buffer | Unknown
 
@@ -60,7 +61,7 @@ def body(ctx: Context) -> Results:
     return Results({r.name.text: _result(ctx, r) for r in ctx.spec.results})
 
 
-def _argument(ctx: Context, expr):  # type: ignore[no-untyped-def]
+def _argument(ctx: Context, expr: Expr) -> Given:
     with ctx.within(expr):
         found = evaluate(ctx, expr.tree)
         if isinstance(found, Word):
@@ -159,22 +160,11 @@ def _policies(ctx: Context, inner: Context, statement: Apply, motif: Spec) -> No
 
 def _is_loop_policy(motif: Spec, text: str) -> bool:
     """Whether a motif's policy stands alone as a depth or factor of one of its loops."""
-    from specgen.model import For
+    from specgen.binding.statements import all_statements
 
-    found = [s for s in _statements(motif.body) if isinstance(s, For)]
-    keys = [e for f in found for e in (f.schedule.pipeline, f.schedule.unroll) if e is not None]
+    loops = [s for s in all_statements(motif.body) if isinstance(s, For)]
+    keys = [e for f in loops for e in (f.schedule.pipeline, f.schedule.unroll) if e is not None]
     return any(isinstance(e.tree, ast.Name) and e.tree.id == text for e in keys)
-
-
-def _statements(statements):  # type: ignore[no-untyped-def]
-    from specgen.model import For, If, While
-
-    for statement in statements:
-        yield statement
-        if isinstance(statement, (For, While)):
-            yield from _statements(statement.body)
-        elif isinstance(statement, If):
-            yield from _statements((*statement.then, *statement.orelse))
 
 
 # --- arguments -----------------------------------------------------------------------------------------------------
@@ -295,7 +285,7 @@ def _access(ctx: Context, arg: BufferArg, given: Buffer, at: Span) -> None:
 # --- results -------------------------------------------------------------------------------------------------------
 
 
-def _result(ctx: Context, result) -> Value | Unknown:  # type: ignore[no-untyped-def]
+def _result(ctx: Context, result: Result) -> Value | Unknown:
     """A result: a value of that name at the top level of the body, with the declared type."""
     text = result.name.text
     found = ctx.scope.find(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from specgen.binding import convert, loops, motifs, stores, views
@@ -45,6 +45,19 @@ def block(ctx: Context, statements: Sequence[Statement], *, scoped: bool = True)
         ctx.scope.leave()
 
 
+def all_statements(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements with those inside of them."""
+    for statement in statements:
+        yield statement
+        match statement:
+            case For() | While():
+                yield from all_statements(statement.body)
+            case If():
+                yield from all_statements((*statement.then, *statement.orelse))
+            case Barrier(overlap=tuple() as inner):
+                yield from all_statements(inner)
+
+
 def set_names(ctx: Context, statements: Iterable[Statement]) -> set[str]:
     """Names that `set` gives a new value anywhere inside, branches that a static condition drops left out."""
     found: set[str] = set()
@@ -55,7 +68,8 @@ def set_names(ctx: Context, statements: Iterable[Statement]) -> set[str]:
             case For() | While():
                 found |= set_names(ctx, statement.body)
             case If(condition=test):
-                chosen = decided(test, static_names(ctx, test.tree))
+                names = static_names(ctx, test.tree)
+                chosen = None if names is None else decided(test, names)
                 parts = (statement.then, statement.orelse)
                 for part in parts if chosen is None else parts[:1] if chosen else parts[1:]:
                     found |= set_names(ctx, part)

@@ -95,13 +95,12 @@ policies:
 def test_two_hundred_lines_are_typed_in_fifty_milliseconds() -> None:
     text = long_spec(200)
     assert 180 <= text.count("\n") <= 210
-    spec = load(text)
     target = targets.load("gfx1151")
-    bind(spec, target)
+    bind(load(text), target)
     times = []
     for _ in range(7):
         started = time.process_time()
-        result = bind(spec, target)
+        result = bind(load(text), target)
         times.append(time.process_time() - started)
     assert result.diagnostics == ()
     assert min(times) < 0.05, times
