@@ -60,8 +60,8 @@ def spec_of(text: str, form: str = "yaml") -> Spec:
 
 
 @functools.lru_cache(maxsize=1024)
-def _plan(text: str, target: str, policies: tuple[tuple[str, Any], ...]) -> stages.Plan:
-    return stages.plan(spec_of(text), target, dict(policies))
+def _plan(text: str, target: str, policies: tuple[tuple[str, Any], ...], form: str = "yaml") -> stages.Plan:
+    return stages.plan(spec_of(text, form), target, dict(policies))
 
 
 def plan(text: str, target: str = TARGET, **policies: Any) -> stages.Planned:
@@ -75,7 +75,7 @@ def diagnostics_of(text: str, target: str = TARGET, form: str = "yaml", **polici
     """The errors of loading, else those of planning."""
     spec, found = loaded(text, form)
     if spec is not None:
-        found = _plan(text, target, tuple(sorted(policies.items()))).diagnostics
+        found = _plan(text, target, tuple(sorted(policies.items())), form).diagnostics
     return tuple(d for d in found if d.is_error)
 
 
