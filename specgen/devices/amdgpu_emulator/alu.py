@@ -91,6 +91,9 @@ class AluEmitter:
             "WAVE32": self.em.lanes == 32,
             "INF": math.inf,
             "PI": math.pi,
+            # Kernels with another rounding mode are refused at launch; other modes stay unknown names.
+            "ROUND_MODE": 0,
+            "ROUND_NEAREST_EVEN": 0,
             "NEG": inst.get("neg"),
             "OPSEL": inst.get("opsel"),
             "SIMM16": sign_extend(inst.get("simm16"), 16),
@@ -294,7 +297,7 @@ class AluEmitter:
     def _store_d0(self, value: Value) -> None:
         inst = self.inst
         code = inst.fields[self._destination()]
-        if self.scalar:
+        if self.scalar or self.name.startswith("v_s_"):  # GFX12: transcendental functions of scalars
             self.em.store_scalar(code, self._bits(), value)
         elif inst.variant == "sdwa":
             store_sdwa(self.em, inst, value, self.mask)

@@ -118,6 +118,8 @@ class Emitter:
 
     def vector(self, code: int, kind: str = "u32", write: bool = False) -> str:
         """The local of a vector register, seen as a 32-bit type."""
+        if code < VECTOR:
+            raise Unsupported(f"scalar register {code} where a vector register belongs")
         at = vector_index(code)
         (self.touched.writes_v if write else self.touched.reads_v).add(at)
         views = self._vectors.setdefault(at, set())

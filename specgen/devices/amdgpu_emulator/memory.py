@@ -37,6 +37,8 @@ class Space:
         self.size = size
         self.bytes: Array = np.zeros(padded, np.uint8)
         self.valid: Array | None = np.zeros(padded, np.uint8) if tracked else None
+        self._trusted = False
+        """Whether the access just admitted goes to bytes that all count as written."""
         self._report = report
         self._views: dict[int, Array] = {}
         self._windows: dict[tuple[int, int], Array] = {}
@@ -68,7 +70,7 @@ class Space:
         """`size` (1, 2 or a multiple of 4) bytes a lane as uint32 words of shape [..., max(1, size // 4)]."""
         mask = self.admit(offsets, mask, size, site, write=False)
         safe = offsets if mask is True else np.where(mask, offsets, 0)
-        if self.valid is not None:
+        if self.valid is not None and not self._trusted:
             self._check_valid(safe, mask, size, site)
         words = self._gather(self.bytes, safe, size)
         if mask is not True:
@@ -200,6 +202,8 @@ class Buffer:
     size: int
     item: int
     writable: bool = True
+    written: bool = True
+    """Whether its contents count as written from the start."""
 
     @property
     def end(self) -> int:
@@ -213,9 +217,9 @@ class Arena(Space):
         """`items`: name, contents, element size, writable, written (false: its bytes count as unwritten)."""
         self.buffers: list[Buffer] = []
         top = GUARD
-        for name, contents, item, writable, _ in items:
+        for name, contents, item, writable, written in items:
             size = contents.nbytes if isinstance(contents, np.ndarray) else len(contents)
-            self.buffers.append(Buffer(name, top, size, item, writable))
+            self.buffers.append(Buffer(name, top, size, item, writable, written))
             top = (top + size + GUARD + 255) & ~255
         # A map of written bytes is kept only when some buffer starts unwritten.
         super().__init__(top, report, tracked and not all(item[4] for item in items))
@@ -238,6 +242,7 @@ class Arena(Space):
         return self.bytes[buffer.start : buffer.end].copy()
 
     def admit(self, offsets: Array, mask: Mask, size: int, site: Site, write: bool) -> Mask:
+        self._trusted = False
         active = offsets if mask is True else offsets[np.broadcast_to(mask, offsets.shape)]
         if not active.size:
             return mask
@@ -250,6 +255,7 @@ class Arena(Space):
             self._last[site[0]] = buffer
         if write and not buffer.writable:
             return self._refuse(offsets, mask, np.ones(offsets.shape, bool), size, site, "store to read-only memory; ")
+        self._trusted = buffer.written
         step = min(size, buffer.item)
         if step > 1 and int(np.bitwise_or.reduce(active, axis=None)) & (step - 1):
             self._report_odd(offsets, mask, step, size, site)

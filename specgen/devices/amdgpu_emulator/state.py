@@ -77,8 +77,9 @@ class Machine:
         return array
 
     def set_exec_all(self, active: Array) -> None:
-        """Set the mask of every wave."""
+        """Set the mask that every wave starts with."""
         self.x[...] = active
+        self.written.possible = active.copy()
         self.full = bool(active.all())
         bits = np.packbits(active, axis=1, bitorder="little")
         words = np.ascontiguousarray(bits).view(np.uint32)
@@ -95,6 +96,8 @@ class _Written:
         self.v: list[Any] = [None] * 512
         self.s: list[Any] = [None] * SCALAR_COUNT
         self._shape = (waves, lanes)
+        self.possible: Array = np.ones(self._shape, bool)
+        """Lanes that belong to a work-item: the others never matter."""
 
     def mark_v(self, at: int, ix: Any, mask: Mask) -> None:
         if mask is True and ix is None:
@@ -107,7 +110,7 @@ class _Written:
             known |= mask
         else:
             known[ix] |= mask
-        if known.all():
+        if (known >= self.possible).all():
             self.v[at] = True
 
     def mark_s(self, at: int, ix: Any) -> None:
@@ -193,17 +196,15 @@ def buffer_address(
     stride = ((high >> np.uint32(16)) & np.uint32(0x3FFF)).astype(np.int64)
     if ((high >> np.uint32(31)) & np.uint32(1)).any() or ((flags >> np.uint32(23)) & np.uint32(1)).any():
         st.reporter.unsupported(site, "swizzled buffer descriptor")
-    position = np.zeros(shape, np.int64) + scalar.astype(np.int64) + immediate
-    if offset is not None:
-        position += offset
+    constant = scalar.astype(np.int64) + immediate
+    position = offset + constant if offset is not None else np.zeros(shape, np.int64) + constant
     limit = records.astype(np.int64)
     if index is not None:
         limit = np.where(stride > 0, limit * stride, limit)
-        position += index.astype(np.int64) * stride
+        position = position + index.astype(np.int64) * stride
     elif stride.any():
         st.reporter.unsupported(site, "structured buffer descriptor without an index")
-    beyond = (position + size > limit) & mask
-    if beyond.any():
+    if int(position.max()) + size > int(limit.min()) and (beyond := (position + size > limit) & mask).any():
         at = int(position[beyond][0])
         detail = (
             f"{size} bytes at byte {at} of a buffer descriptor of {int(np.max(limit))} bytes (the hardware hides it)"
