@@ -58,7 +58,8 @@ class Recurrence:
     The chains run copy by copy. A read whose value is used within the body goes ahead of all chains. A read whose
     value is handed to the next round goes right behind the chain that used up the oldest value still in the queue,
     so that it may be loaded into the same registers: with a queue of D iterations and F copies, D copies are
-    handed on, and copy k of those follows the chain of copy k - (F - D).
+    handed on, and copy k of those follows the chain of copy k - (F - D). Independent work on what was read goes ahead
+    too where there is no queue; with one, collectives and what leads to them do, for copies whose values come from it.
     """
 
     body: Body
@@ -68,8 +69,10 @@ class Recurrence:
         recurring = _recurring(self.body)
         self.chain = self._dependent(recurring)
         self.producer = self._producer()
-        self.early = max(0, self.count - _queue_length(self.body, recurring))
-        hoist = self.early == self.count or self.body.has_collective
+        queue = _queue_length(self.body, recurring)
+        self.early = max(0, self.count - queue)
+        self.waiting = queue if queue else self.count
+        hoist = not queue or self.body.has_collective
         self.ahead = frozenset(range(len(self.body.ops))) - self.chain if hoist else self.producer
 
     def group(self, instance: Instance) -> int:
@@ -77,7 +80,7 @@ class Recurrence:
         copy, position = instance
         if position in self.producer:
             return 0 if copy < self.early else 2 * (copy - self.early + 1)
-        if position in self.ahead:
+        if position in self.ahead and copy < self.waiting:
             return 0
         return 2 * copy + 1
 

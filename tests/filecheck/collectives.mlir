@@ -29,12 +29,12 @@ func.func @votes(%count: index {motif.range = array<i64: 0, 64>}, %in: memref<64
 // CHECK-NEXT: %i_1 = arith.addi %i, %4 {motif.range = array<i64: 1, 30>} : index
 // CHECK-NEXT: %x_2 = memref.load %in[%i, %lane] : memref<64x32xf32>
 // CHECK-NEXT: %r = "motif.subgroup_reduce"(%x_1) <{kind = "add"}> : (f32) -> f32
-// CHECK-NEXT: %r_1 = "motif.subgroup_reduce"(%x_2) <{kind = "add"}> : (f32) -> f32
 // CHECK-NEXT: "motif.fence"() : () -> ()
 // CHECK-NEXT: %next = arith.addf %acc, %r : f32
 // CHECK-NEXT: "motif.fence"() : () -> ()
 // CHECK-NEXT: %x_3 = memref.load %in[%i_1, %lane] : memref<64x32xf32>
 // CHECK-NEXT: "motif.fence"() : () -> ()
+// CHECK-NEXT: %r_1 = "motif.subgroup_reduce"(%x_2) <{kind = "add"}> : (f32) -> f32
 // CHECK-NEXT: %next_1 = arith.addf %next, %r_1 : f32
 // CHECK-NEXT: scf.yield %next_1, %x_3 : f32, f32
 // CHECK-NEXT: } {motif.loop = "i", motif.form = "steady"}

@@ -92,7 +92,7 @@ FAULTS = (
     Fault("hazards", "left[1] != right[1] + distance * self.step", "True"),
     Fault("hazards", "if kind in _WRITES or other_kind in _WRITES", "if kind in _WRITES and other_kind in _WRITES"),
     Fault("hazards", "if space_of(left) != space_of(right):\n        return True", "return True"),
-    Fault("orders", "max(0, self.count - _queue_length(self.body, recurring))", "self.count"),
+    Fault("orders", "max(0, self.count - queue)", "self.count"),
     Fault("orders", "if previous is not None and group != previous:", "if False:"),
     Fault("orders", "return cyclic | {", "return {"),
     # Unrolling.
