@@ -22,8 +22,6 @@ from specgen.model import Name as Identifier
 if TYPE_CHECKING:
     from specgen.targets import Target
 
-REFUSED = "SG-REQUIRES"
-
 
 @dataclass(frozen=True)
 class Bound:
@@ -63,7 +61,7 @@ def bind(
     instance = binder.run()
     found = tuple(sorted(shared.diagnostics, key=lambda d: (d.span, d.code, d.message)))
     errors = [d for d in found if d.is_error]
-    refused = bool(errors) and (shared.refused or all(d.code == REFUSED for d in errors))
+    refused = bool(errors) and (shared.refused or all(d.code == knobs.REFUSED for d in errors))
     return Bound(
         None if errors else instance, found, frozenset(shared.facts_read), refused, tuple(dict.fromkeys(binder.notes))
     )
@@ -147,8 +145,7 @@ class _Binder:
         policies = self.head(ctx, values, at)
         if name == "default":
             self.check_settings(ctx)
-        self.requires(ctx)
-        if self.shared.refused:
+        if not knobs.requirements(ctx) or self.shared.refused:
             raise _Refused
         self.args = arguments.arguments(ctx)
         for view in spec.views:
@@ -232,20 +229,6 @@ class _Binder:
         return result
 
     # --- checks ------------------------------------------------------------------------------------------------
-
-    def requires(self, ctx: Context) -> None:
-        """SG-REQUIRES for each condition that does not hold."""
-        for expr in self.spec.requires:
-            found = static(ctx, expr, "`requires` lists static conditions")
-            if isinstance(found, Unknown):
-                continue
-            if not isinstance(found, Value) or not isinstance(found.static, bool):
-                ctx.report("SG-TYPE", f"a condition is a bool, not `{expr.text}`.", at=expr.span)
-            elif not found.static:
-                name = self.shared.target.name
-                ctx.report(REFUSED, f"`{name}` is refused: `{expr.text}` does not hold.", at=expr.span)
-                if all(d.code == REFUSED for d in self.shared.diagnostics if d.is_error):
-                    raise _Refused
 
     def check_settings(self, ctx: Context) -> None:
         """Settings of a command line that name no policy."""

@@ -23,6 +23,8 @@ from specgen.expressions import Expr
 from specgen.model import Knob
 
 Static = Value | Word | Unknown
+REFUSED = "SG-REQUIRES"
+"""The code of a line of `requires` that does not hold."""
 
 
 def type_of(ctx: Context, expr: Expr) -> Scalar | None:
@@ -161,6 +163,22 @@ def defines(ctx: Context) -> None:
     for entry in ctx.spec.defines:
         found = static(ctx, entry.value, "`define` names static values")
         declare(ctx, Name(entry.name.text, "define", entry.name.span, found))
+
+
+def requirements(ctx: Context) -> bool:
+    """Whether every line of `requires` holds; SG-REQUIRES for each that does not."""
+    holds = True
+    for expr in ctx.spec.requires:
+        found = static(ctx, expr, "`requires` lists static conditions")
+        if isinstance(found, Unknown):
+            continue
+        if not isinstance(found, Value) or not isinstance(found.static, bool):
+            ctx.report("SG-TYPE", f"a condition is a bool, not `{expr.text}`.", at=expr.span)
+        elif not found.static:
+            name = ctx.shared.target.name
+            ctx.report(REFUSED, f"`{name}` is refused: `{expr.text}` does not hold.", at=expr.span)
+            holds = False
+    return holds
 
 
 def static_names(ctx: Context, tree: ast.AST) -> dict[str, PolicyValue] | None:

@@ -46,6 +46,8 @@ def _expand(ctx: Context, statement: Apply, motif: Spec) -> Results | Unknown:
     _params(ctx, inner, statement, motif, given)
     _policies(ctx, inner, statement, motif)
     knobs.defines(inner)
+    if not knobs.requirements(inner):
+        return UNKNOWN
     for arg in motif.args:
         _bind_argument(ctx, inner, arg, given[arg.name.text], at[arg.name.text])
     return body(inner)

@@ -77,7 +77,7 @@ def _start(ctx: Context, node: ast.Call, position: int, type_: Scalar, default: 
 
 def _add(ctx: Context, a: Value, b: Value) -> Value:
     if a.type.element.is_float:
-        return ctx.op("arith.addf", a.type, a, b, attributes=ctx.fastmath("nnan"))
+        return ctx.op("arith.addf", a.type, a, b, attributes=ctx.fastmath("contract", "nnan"))
     return ctx.op("arith.addi", a.type, a, b)
 
 

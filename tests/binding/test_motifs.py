@@ -175,3 +175,13 @@ def test_a_promise_that_is_not_known_is_assumed() -> None:
     found = ops(source, **options)
     assert sum("motif.assume" in line for line in found) == 2
     assert any(line.startswith("%v_") and "cmpi sge" in line for line in found)
+
+
+def test_requirements_of_a_motif_refuse_its_callers() -> None:
+    text = MOTIF.replace("params:", "requires: [depth < 4, target.subgroup_size == 32]\nparams:")
+    options = {"head": OPTIONS["head"], "others": {"m": text}}
+    assert bound(APPLY + STORE, **options).diagnostics == ()
+    result = bound(f"{APPLY}  policies: {{depth: 4}}\n{STORE}", **options)
+    assert told(result.diagnostics) == ["6:12 SG-REQUIRES `gfx1151` is refused: `depth < 4` does not hold."]
+    assert result.refused
+    assert bound(APPLY + STORE, target="gfx942", **options).refused
