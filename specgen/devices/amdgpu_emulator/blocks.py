@@ -16,12 +16,12 @@ from specgen.devices.amdgpu_emulator.runtime import namespace
 from specgen.devices.amdgpu_emulator.values import Value
 from specgen.devices.base import DeviceError
 
-_BRANCHES: Final = {
+BRANCHES: Final = {
     "s_cbranch_scc0": ("~", "scc"), "s_cbranch_scc1": ("", "scc"), "s_cbranch_execz": ("~", "exec"),
     "s_cbranch_execnz": ("", "exec"), "s_cbranch_vccz": ("~", "vcc"), "s_cbranch_vccnz": ("", "vcc"),
 }  # fmt: skip
 
-_NOTHING: Final = (
+NOTHING: Final = (
     "s_nop", "s_sleep", "s_delay_alu", "s_clause", "s_wait", "s_setprio", "s_inst_prefetch", "s_set_inst_prefetch",
     "s_code_end", "s_sendmsg", "s_icache_inv", "s_ttrace", "s_wakeup", "s_incperf", "s_decperf", "s_version",
     "s_singleuse", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_inv", "buffer_wbl2", "buffer_wbinv", "global_inv",
@@ -73,7 +73,7 @@ class Program:
     def _form_blocks(self, entry: int, single: bool) -> list[Block]:
         leaders = {entry}
         for inst in self.instructions:
-            if inst.name in _BRANCHES or inst.name == "s_branch":
+            if inst.name in BRANCHES or inst.name == "s_branch":
                 leaders.update((inst.branch_target(), inst.offset + inst.size))
             elif inst.name in ("s_barrier", "s_barrier_wait", "s_endpgm") or single:
                 leaders.add(inst.offset + inst.size)
@@ -91,7 +91,7 @@ class Program:
         kind, target = "fall", None
         if inst.name == "s_endpgm":
             kind, following = "end", None
-        elif inst.name == "s_branch" or inst.name in _BRANCHES:
+        elif inst.name == "s_branch" or inst.name in BRANCHES:
             kind = "jump" if inst.name == "s_branch" else "branch"
             target = number[self._index[inst.branch_target()]]
         elif inst.name in ("s_barrier", "s_barrier_wait"):
@@ -110,7 +110,7 @@ class Program:
             em.begin(index)
             start = len(em.lines)
             try:
-                condition = _emit(em, inst)
+                condition = emit(em, inst)
             except Unsupported as error:
                 raise DeviceError(f"unsupported-instruction: `{inst}` at {inst.offset:#x}: {error}") from error
             if checker is not None:
@@ -141,7 +141,7 @@ def _reachable(code: bytes, entry: int, arch: str) -> list[Instruction]:
             except DecodeError as error:
                 raise DeviceError(f"unsupported-instruction: {error}") from error
             found[at] = inst
-            if inst.name in _BRANCHES or inst.name == "s_branch":
+            if inst.name in BRANCHES or inst.name == "s_branch":
                 work.append(inst.branch_target())
             if inst.name in ("s_endpgm", "s_branch"):
                 break
@@ -231,17 +231,17 @@ class _Tally:
 # -- one instruction --------------------------------------------------------------------------------------
 
 
-def _emit(em: Emitter, inst: Instruction) -> str | None:
+def emit(em: Emitter, inst: Instruction) -> str | None:
     """Emit an instruction; returns the condition [waves] of a conditional branch."""
     name = inst.name
-    if name in _BRANCHES:
-        return _condition(em, *_BRANCHES[name])
-    if name.startswith(_NOTHING) or name in ("s_endpgm", "s_branch", "s_barrier", "s_barrier_wait"):
+    if name in BRANCHES:
+        return _condition(em, *BRANCHES[name])
+    if name.startswith(NOTHING) or name in ("s_endpgm", "s_branch", "s_barrier", "s_barrier_wait"):
         return None
     if name in crosslane.EMITTERS:
         crosslane.EMITTERS[name](em, inst)
-    elif name in _SPECIAL:
-        _SPECIAL[name](em, inst)
+    elif name in SPECIAL:
+        SPECIAL[name](em, inst)
     elif name.startswith(("v_wmma", "v_mfma", "v_smfma", "v_swmma")):
         matrix.emit_matrix(em, inst)
     elif name.startswith(("v_fma_mix", "v_mad_mix")):
@@ -294,7 +294,7 @@ def _transpose_read(em: Emitter, inst: Instruction) -> None:
         em.store_vector(inst.fields["vdst"] + position, 32, Value(f"r[..., {position}]", "u32"))
 
 
-_SPECIAL: Final[dict[str, Callable[[Emitter, Instruction], None]]] = {
+SPECIAL: Final[dict[str, Callable[[Emitter, Instruction], None]]] = {
     "s_barrier_signal": _signal_barrier,
     "s_getpc_b64": _get_pc,
     "s_denorm_mode": _set_mode,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -243,6 +244,21 @@ def _decode_pair(raw: int, offset: int, arch: str, form: _Form) -> Instruction:
         name = op.name.lower()
         parts.append(Instruction(ARCHITECTURES[arch], offset, size, name, "VOP2", "", fields, {}, literal))
     return Instruction(ARCHITECTURES[arch], offset, size, "vopd", "VOPD", "", values, {}, literal, tuple(parts))
+
+
+def samples(arch: str) -> Iterator[Instruction]:
+    """One instruction of every opcode of an architecture in its plain encoding, with vector operands where it can."""
+    seen: set[str] = set()
+    for form in sorted(_forms(arch), key=lambda form: (form.name, form.suffix)):
+        for op in sorted(form.ops.values(), key=lambda op: op.value):
+            raw = form.constant | op.value << form.op_low
+            for f in form.fields:
+                if f.mask == 0x1FF and f.name.startswith("src"):
+                    raw |= VECTOR << f.low
+            inst = decode(raw.to_bytes(24, "little"), 0, arch)
+            if inst.name not in seen:
+                seen.add(inst.name)
+                yield inst
 
 
 @functools.cache

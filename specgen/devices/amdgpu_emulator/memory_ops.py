@@ -61,7 +61,14 @@ def emit_memory(em: Emitter, inst: Instruction) -> None:
             raise Unsupported("memory operation")
         _atomic(em, inst, kind)
         return
-    if match["addtid"] or "_lds_" in inst.name or "format" in inst.name or "_tr_" in inst.name or inst.get("lds"):
+    if (
+        match["addtid"]
+        or "_lds_" in inst.name
+        or "format" in inst.name
+        or "_tr_" in inst.name
+        or inst.get("lds")
+        or inst.get("tfe")
+    ):
         raise Unsupported("memory operation")
     access = parse_access(match["what"], match["kind"] in ("store", "write"))
     if match["two"] or (match["stride"] or "").startswith("_2addr"):

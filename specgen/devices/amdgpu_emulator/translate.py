@@ -9,6 +9,7 @@ from specgen.devices.amdgpu_emulator.pseudocode import Untranslatable
 from specgen.devices.amdgpu_emulator.values import (
     FIXED_TYPE,
     SAME_TYPE,
+    STATE,
     UFUNC,
     WIDTH,
     Result,
@@ -95,8 +96,6 @@ class Translator:
             return self.bits(Value(f"{value.code}.astype(u32)", "u32"), kind)
         if kind == "u1":
             return Value(f"(({value.code} & 1) != 0)", "u1")
-        if kind not in WIDTH:
-            raise Untranslatable(f"type {name}")
         return self._reinterpret(value, kind)
 
     def _reinterpret(self, value: Value, kind: str) -> Value:
@@ -209,7 +208,10 @@ class Translator:
             return Value(f"ldexp(f64(1), {self.convert(right, 'i32')})", "f64")
         kind = self._common(left, right)
         if op in ("==", "!=", "<>", "<", ">", "<=", ">="):
-            return Value(f"({self.convert(left, kind)} {'!=' if op == '<>' else op} {self.convert(right, kind)})", "u1")
+            a, b = self.convert(left, kind), self.convert(right, kind)
+            if op == "<>" and is_float(kind):  # less or greater: false for a NaN, unlike !=
+                return Value(f"(({a} < {b}) | ({a} > {b}))", "u1")
+            return Value(f"({a} {'!=' if op == '<>' else op} {b})", "u1")
         if kind == "u1" and op not in ("&", "|", "^"):
             kind = "u32"
         if op == "/" and not is_float(kind):
@@ -417,11 +419,14 @@ class Translator:
 
     def _assign_one(self, target: pc.Node, op: str, value: Value) -> None:
         name, kind, bits, lanes = self._place(target)
+        if name in STATE:
+            raise Untranslatable(f"store to {name}")
         if op != "=":
             now = self._name(name)
             value = self._binary(op[0], self.bits(now, kind) if kind else now, value)
         if lanes:
-            self._environment["@" + name] = Value(self._temporary(self.convert(value, "u1")), "u1")
+            code = self.convert(value, "u1") if value.const is None else f"np.full((1, 1), {bool(value.const)})"
+            self._environment["@" + name] = Value(self._temporary(code), "u1")
         elif bits is not None:
             self._insert(name, kind, bits, value)
         elif kind is None:

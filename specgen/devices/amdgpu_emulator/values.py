@@ -51,6 +51,13 @@ UFUNC: Final = {
 }
 
 
+STATE: Final = frozenset(
+    "PC M0 MODE STATUS TRAPSTS VGPR SGPR MEM LDS S0 S1 S2 D1 DATA PRIV SCRATCH "
+    "HW_REGISTERS WAVE_STATUS WAVE_MODE".split()
+)
+"""Names that an instruction may assign to and that are no results here: such instructions are done by hand."""
+
+
 @dataclass(frozen=True)
 class Value:
     """Source text of a value. `const` is set for numbers known now; `ufunc` names the numpy function and operands
@@ -85,8 +92,10 @@ def wrap(value: int | float | bool, kind: str) -> int | float | bool:
 def normal_type(name: str) -> str:
     """A type of the pseudocode as one of ours; odd integer widths become the next machine width."""
     name = _PLAIN.get(name, name)
-    if name[0] in "ui" and name[1:].isdigit() and name not in WIDTH:
-        return ("u" if name[0] == "u" else "i") + ("32" if int(name[1:]) < 32 else "64")
+    if name[0] in "ui" and name[1:].isdigit() and name not in WIDTH and int(name[1:]) <= 64:
+        return name[0] + ("32" if int(name[1:]) < 32 else "64")
+    if name not in WIDTH:
+        raise Untranslatable(f"type {name}")
     return name
 
 
