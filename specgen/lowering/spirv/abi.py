@@ -57,8 +57,9 @@ def load_arguments(e: Emitter) -> int:
             continue
         e.use(variable)
         if member.element is None:
-            type_ = _buffer_type(e, member.value)
-            address = _load(e, variable, slots[member.offset], type_)
+            address = _load(e, variable, slots[member.offset], _declared_type(e, member.value))
+            if _declared_type(e, member.value) != _buffer_type(e, member.value):
+                address = e.emit("OpBitcast", address, type=_buffer_type(e, member.value))
             e.memories[member.value] = _memory(e, member.value, address)
         else:
             _define_scalar(e, member, variable, slots)
@@ -93,7 +94,7 @@ def _block(e: Emitter, members: list[Member]) -> tuple[dict[int, int], Id]:
     types: dict[int, Id] = {}
     for member in members:
         if member.element is None:
-            types[member.offset] = _buffer_type(e, member.value)
+            types[member.offset] = _declared_type(e, member.value)
         else:
             for offset in range(member.offset // WORD_BYTES * WORD_BYTES, member.offset + member.bytes, WORD_BYTES):
                 types[offset] = builder.type("u32")
@@ -121,6 +122,14 @@ def _read_only(e: Emitter, value: SSAValue) -> bool:
 def _buffer_type(e: Emitter, value: SSAValue) -> Id:
     """Pointer to a block that is a run-time array of the buffer's elements."""
     return buffer_pointer(e.builder, STORED[element_name(value.type)], read_only=_read_only(e, value))
+
+
+def _declared_type(e: Emitter, value: SSAValue) -> Id:
+    """The pointer type in the block: validators ask for narrow push constants where the pointee is narrow."""
+    narrow = STORED[element_name(value.type)] in ("u8", "u16", "f16")
+    if not narrow:
+        return _buffer_type(e, value)
+    return buffer_pointer(e.builder, "u32", read_only=_read_only(e, value))
 
 
 def buffer_pointer(builder: Builder, stored: str, *, read_only: bool) -> Id:

@@ -71,7 +71,8 @@ def _narrow_needs(made: Sequence[Decoded]) -> set[str]:
         elif row.name in ("OpTypeVector", "OpTypeArray", "OpTypeRuntimeArray", "OpTypeStruct"):
             holds[row.result] = set().union(*(holds.get(i, set()) for i in row.ids()))
         elif row.name == "OpTypePointer":
-            held = holds.get(row.ids()[0], set())
+            # A cast to a pointer counts as a use of what it points to.
+            held = holds[row.result] = holds.get(row.ids()[0], set())
             if row.first("StorageClass") == "PhysicalStorageBuffer":
                 needs.update(_STORAGE[w] for _, w in held if w in _STORAGE)
             else:

@@ -71,7 +71,7 @@ def _common_kind(e: Emitter, group: Sequence[SSAValue]) -> str:
 def _counter_kind(e: Emitter, loop: scf.ForOp) -> str:
     """u32 when every value of the counter, also the one that ends the loop, fits in 32 signed bits."""
     low, high, step = (e.facts.range(v) for v in (loop.lb, loop.ub, loop.step))
-    fits = low.low >= INT32[0] and max(high.high, low.high) + step.high <= INT32[1]
+    fits = low.low >= INT32[0] and max(high.high - 1, low.high) + step.high <= INT32[1]
     return "u32" if fits and e.kind_of(loop.body.block.args[0]) == "u32" else "u64"
 
 

@@ -271,7 +271,17 @@ class Emitter:
             return self.const(target, known)
         if {source, target} != {"u32", "u64"}:
             raise LoweringError(f"{self.function.sym_name.data}: no width change from {source} to {target}")
-        return self.op("OpSConvert" if target == "u64" else "OpUConvert", target, scalar)
+        return self.op("OpUConvert", "u32", scalar) if target == "u32" else self._sign_extended(scalar)
+
+    def _sign_extended(self, scalar: Id) -> Id:
+        """A u32 as u64, put together from halves.
+
+        Mesa 22.3 folds a signed comparison of OpSConvert with a constant to the wrong truth; it does not see through
+        this form.
+        """
+        sign = self.op("OpShiftRightArithmetic", "u32", scalar, self.const("u32", 31))
+        pair = self.emit("OpCompositeConstruct", scalar, sign, type=self.builder.vector("u32", 2))
+        return self.op("OpBitcast", "u64", pair)
 
     # Interface
 
