@@ -37,7 +37,7 @@ def arguments(ctx: Context) -> tuple[Param, ...]:
         elif isinstance(arg, VectorArg):
             _vector(ctx, arg)
         elif not isinstance(arg, BufferArg):
-            ctx.report("SG-UNSUPPORTED", "tile arguments are not supported yet.", at=arg.span)
+            ctx.report("SG-UNSUPPORTED", "not supported yet: tile arguments.", at=arg.span)
             declare(ctx, Name(arg.name.text, "arg", arg.name.span, UNKNOWN))
     for arg in ctx.spec.args:
         if isinstance(arg, BufferArg):
@@ -139,7 +139,7 @@ def _buffer(ctx: Context, arg: BufferArg) -> dict[str, Param]:
     element = type_of(ctx, arg.element)
     extents = [_extent(ctx, axis) for axis in arg.shape]
     if arg.strides:
-        ctx.report("SG-UNSUPPORTED", "`strides` of an argument are not supported yet.", at=arg.span)
+        ctx.report("SG-UNSUPPORTED", "not supported yet: `strides` of an argument.", at=arg.span)
     align = _align(ctx, arg, element)
     noalias = _flag(ctx, arg.noalias)
     ends = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from specgen.expressions import Expr, evaluate_formula
+from specgen.expressions import Expr, evaluate_tree
 
 PolicyValue = int | float | bool | str
 
@@ -26,6 +26,8 @@ def decided(expr: Expr, env: Mapping[str, PolicyValue]) -> bool | None:
 
 def _closed(node: ast.expr, env: Mapping[str, PolicyValue]) -> ast.expr:
     match node:
+        case ast.Constant(value=bool() as flag):
+            return _constant(flag)
         case ast.Name(id=name) if name in env:
             return _constant(env[name])
         case ast.Attribute(value=ast.Name(id=owner), attr=attr) if f"{owner}.{attr}" in env:
@@ -66,7 +68,7 @@ def _number(node: ast.expr) -> int | float | bool | None:
     if any(isinstance(n, ast.Name) and n.id not in ("true", "false", "inf", "nan") for n in _operands(node)):
         return None
     try:
-        return evaluate_formula(ast.unparse(node), {})
+        return evaluate_tree(node, {})
     except (KeyError, TypeError, ZeroDivisionError, ValueError, OverflowError):
         return None
 

@@ -50,7 +50,7 @@ def call(ctx: Context, node: ast.Call) -> Result:
     if type_ is not None:
         return _conversion(ctx, node, type_)
     if name in FUNCTIONS:
-        return ctx.report("SG-UNSUPPORTED", f"`{name}` is not supported here.", at=node)
+        return ctx.report("SG-UNSUPPORTED", f"not supported yet: `{name}`.", at=node)
     known = [*FUNCTIONS, *SCALARS]
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"Nearest: `{near[0]}`." if near else None

@@ -149,7 +149,7 @@ class _Binder:
             raise _Refused
         self.args = arguments.arguments(ctx)
         for view in spec.views:
-            ctx.report("SG-UNSUPPORTED", "`views` are not supported yet.", at=view.span)
+            ctx.report("SG-UNSUPPORTED", "not supported yet: `views`.", at=view.span)
             declare(ctx, Name(view.name.text, "memory", view.name.span, Unknown()))
         found = launch.launch(ctx)
         if self.shared.refused:
@@ -319,10 +319,10 @@ def check_motif(spec: Spec) -> tuple[Diagnostic, ...]:
     knobs.defines(ctx)
     arguments.arguments(ctx)
     for view in spec.views:
-        ctx.report("SG-UNSUPPORTED", "`views` are not supported yet.", at=view.span)
+        ctx.report("SG-UNSUPPORTED", "not supported yet: `views`.", at=view.span)
     motifs.body(ctx)
     for implementation in spec.implementations:
-        ctx.report("SG-UNSUPPORTED", "`implementations` are not supported yet.", at=implementation.span)
+        ctx.report("SG-UNSUPPORTED", "not supported yet: `implementations`.", at=implementation.span)
     collectives.solve(ctx)
     return tuple(sorted(shared.diagnostics, key=lambda d: (d.span, d.code, d.message)))
 

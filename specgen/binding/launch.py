@@ -37,7 +37,7 @@ def launch(ctx: Context) -> tuple[tuple[int, int, int], tuple[str, str, str]] | 
         )
         return None
     if found.band is not None:
-        ctx.report("SG-UNSUPPORTED", "the schedule key `band` is not supported yet.", at=found.band.span)
+        ctx.report("SG-UNSUPPORTED", "not supported yet: the schedule key `band`.", at=found.band.span)
     sizes = [_size(ctx, axis) for axis in found.workgroup_size]
     known = [s for s in sizes if s is not None]
     if len(known) != len(sizes):

@@ -239,7 +239,7 @@ def _schedule(ctx: Context, statement: For) -> tuple[tuple[str, Attribute], ...]
                 result.append((f"motif.{key}", word))
     _needs_unroll(ctx, keys)
     if keys.through is not None:
-        ctx.report("SG-UNSUPPORTED", "the schedule key `through` is not supported yet.", at=keys.through.span)
+        ctx.report("SG-UNSUPPORTED", "not supported yet: the schedule key `through`.", at=keys.through.span)
     if ctx.path:
         result.append(("motif.instance", ".".join(ctx.path)))
     ctx.in_schedule = held

@@ -54,7 +54,7 @@ def _memory(ctx: Context, entry: Memory) -> Buffer | None:
     for key in ("pad", "swizzle"):
         expr = getattr(entry.schedule, key)
         if expr is not None:
-            ctx.report("SG-UNSUPPORTED", f"`{key}` of memory is not supported yet.", at=expr.span)
+            ctx.report("SG-UNSUPPORTED", f"not supported yet: `{key}` of memory.", at=expr.span)
     axes = tuple(a.name.text for a in entry.shape)
     fast = fastest(ctx, entry.schedule.contiguous, axes)
     if ctx.serial:

@@ -37,7 +37,7 @@ def apply(ctx: Context, statement: Apply) -> None:
 def _expand(ctx: Context, statement: Apply, motif: Spec) -> Results | Unknown:
     if motif.implementations:
         span = motif.implementations[0].span
-        return ctx.report("SG-UNSUPPORTED", "`implementations` are not supported yet.", at=span)
+        return ctx.report("SG-UNSUPPORTED", "not supported yet: `implementations`.", at=span)
     given = {b.name.text: _argument(ctx, b.value) for b in statement.arguments}
     at = {b.name.text: b.value.span for b in statement.arguments}
     if not _complete(ctx, statement, motif, given) or any(isinstance(v, Unknown) for v in given.values()):
@@ -182,7 +182,7 @@ def _bind_argument(ctx: Context, inner: Context, arg: Arg, given: Given, at: Spa
     elif isinstance(arg, VectorArg):
         value = _vector(ctx, inner, arg, given, at)
     else:
-        ctx.report("SG-UNSUPPORTED", "tile arguments are not supported yet.", at=arg.span)
+        ctx.report("SG-UNSUPPORTED", "not supported yet: tile arguments.", at=arg.span)
     declare(inner, Name(arg.name.text, "arg", arg.name.span, value))
 
 
@@ -303,7 +303,7 @@ def _result(ctx: Context, result: Result) -> Value | Unknown:
     if element is None:
         return UNKNOWN
     if result.kind == "tile":
-        return ctx.report("SG-UNSUPPORTED", "tile results are not supported yet.", at=result.span)
+        return ctx.report("SG-UNSUPPORTED", "not supported yet: tile results.", at=result.span)
     wanted: object = element
     if result.size is not None:
         from specgen.binding.evaluate import integer

@@ -217,7 +217,7 @@ def _atomic(ctx: Context, statement: Atomic) -> None:
 
 def unsupported(ctx: Context, span: Span, what: str) -> None:
     """The one diagnostic of a part of the language whose turn has not come."""
-    ctx.report("SG-UNSUPPORTED", f"{what} is not supported yet.", at=span)
+    ctx.report("SG-UNSUPPORTED", f"not supported yet: {what}.", at=span)
 
 
 # --- control -------------------------------------------------------------------------------------------------------

@@ -28,6 +28,9 @@ def _arguments(ctx: Context, node: ast.Call, least: int, most: int, keywords: tu
     """Whether number and names of the arguments are right; says what is wrong."""
     name = ctx.expr.text_of(node.func)
     for keyword in node.keywords:
+        if _means_tiles(name, keyword.arg) and keyword.arg not in keywords:
+            _tiles(ctx, node)
+            return False
         if keyword.arg not in keywords:
             ctx.report("SG-TYPE", f"`{name}` takes no `{keyword.arg}=`.", at=keyword, allowed=keywords)
             return False
@@ -36,6 +39,11 @@ def _arguments(ctx: Context, node: ast.Call, least: int, most: int, keywords: tu
         ctx.report("SG-TYPE", f"`{name}` takes {told} values; {len(node.args)} given.", at=node)
         return False
     return True
+
+
+def _means_tiles(name: str, keyword: str | None) -> bool:
+    """Whether a keyword makes sense for tiles only: an axis of `full` and `iota`, `over` of a reduction."""
+    return name in ("full", "iota") or (name in ("sum", "max", "min") and keyword == "over")
 
 
 def _keyword(node: ast.Call, name: str) -> ast.expr | None:
@@ -377,7 +385,7 @@ def _size(ctx: Context, node: ast.Call) -> Result:
 
 def _tiles(ctx: Context, node: ast.Call) -> Result:
     name = ctx.expr.text_of(node.func)
-    return ctx.report("SG-UNSUPPORTED", f"tiles (`{name}`) are not supported yet.", at=node)
+    return ctx.report("SG-UNSUPPORTED", f"not supported yet: tiles (`{name}`).", at=node)
 
 
 SPECIAL: dict[str, Callable[[Context, ast.Call], Result]] = {

@@ -41,7 +41,7 @@ def _is_direct(ctx: Context, schedule: ReadSchedule | None) -> bool:
     if ctx.serial or (isinstance(found, Word) and found.text == "direct"):
         return True
     if not isinstance(found, Unknown):
-        ctx.report("SG-UNSUPPORTED", "staged views (`place`) are not supported yet.", at=schedule.place.span)
+        ctx.report("SG-UNSUPPORTED", "not supported yet: staged views (`place`).", at=schedule.place.span)
     return False
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from specgen.expressions.formula import evaluate_formula
+from specgen.expressions.formula import evaluate_formula, evaluate_tree
 from specgen.expressions.parse import MAX_DEPTH, MAX_LENGTH, constant, parse_expression, range_count
 from specgen.expressions.tree import Expr
 
@@ -15,6 +15,7 @@ __all__ = [
     "Expr",
     "constant",
     "evaluate_formula",
+    "evaluate_tree",
     "parse_expression",
     "range_count",
 ]

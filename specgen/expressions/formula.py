@@ -56,29 +56,30 @@ def evaluate_formula(text: str, env: Mapping[str, Number]) -> Number:
     Raises `DiagnosticError` for text that is no expression, `KeyError` for a name that `env` lacks,
     `ZeroDivisionError` for a division by zero, `TypeError` for a construct that formulas do not have.
     """
-    return _value(parse_expression(text, Span("<formula>", 1, 1, 1, len(text) + 1)).tree, env)
+    return evaluate_tree(parse_expression(text, Span("<formula>", 1, 1, 1, len(text) + 1)).tree, env)
 
 
-def _value(node: ast.AST, env: Mapping[str, Number]) -> Number:
+def evaluate_tree(node: ast.AST, env: Mapping[str, Number]) -> Number:
+    """The value of a formula's tree; raises as `evaluate_formula` does."""
     match node:
         case ast.Constant(value=int() | float() as number):
             return number
         case ast.Name(id=name):
             return _WORDS[name] if name in _WORDS else env[name]
         case ast.BinOp(left=left, op=op, right=right):
-            return _BINARY[type(op)](_value(left, env), _value(right, env))
+            return _BINARY[type(op)](evaluate_tree(left, env), evaluate_tree(right, env))
         case ast.UnaryOp(op=op, operand=operand):
-            return _UNARY[type(op)](_value(operand, env))
+            return _UNARY[type(op)](evaluate_tree(operand, env))
         case ast.BoolOp(op=ast.And(), values=values):
-            return all(_value(v, env) for v in values)
+            return all(evaluate_tree(v, env) for v in values)
         case ast.BoolOp(values=values):
-            return any(_value(v, env) for v in values)
+            return any(evaluate_tree(v, env) for v in values)
         case ast.Compare(left=left, ops=ops, comparators=comparators):
-            chain = [_value(v, env) for v in (left, *comparators)]
+            chain = [evaluate_tree(v, env) for v in (left, *comparators)]
             return all(_COMPARE[type(op)](a, b) for op, a, b in zip(ops, chain, chain[1:], strict=False))
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            return _value(body if _value(test, env) else orelse, env)
+            return evaluate_tree(body if evaluate_tree(test, env) else orelse, env)
         case ast.Call(func=ast.Name(id=name), args=args) if name in _CALLS:
-            return _CALLS[name](*(_value(a, env) for a in args))
+            return _CALLS[name](*(evaluate_tree(a, env) for a in args))
         case _:
             raise TypeError(f"{type(node).__name__} is not part of a launch formula")
