@@ -29,6 +29,12 @@ SCALARS: dict[str, type[Any]] = {
     "f32": ctypes.c_float,
 }
 HALVES = ("f16", "bf16")
+GENERIC_PREFIXES = {
+    "gfx9-4-generic": ("gfx94", "gfx950"),
+    "gfx11-generic": ("gfx110", "gfx115"),
+    "gfx12-generic": ("gfx120",),
+}
+"""Generic target -> how the names of the processors that it covers start (LLVM's AMDGPUUsage, "Generic Processors")."""
 
 
 def _import() -> Any:
@@ -92,9 +98,7 @@ class HipDevice:
     def _check_architecture(self, target: str) -> None:
         """A generic target runs on its family; an exact one only on itself."""
         found = self.architecture()
-        generic = target.removesuffix("-generic")
-        family = generic.replace("gfx9-4", "gfx94")
-        fits = found == target or (target.endswith("-generic") and found.startswith(family))
+        fits = found == target or found.startswith(GENERIC_PREFIXES.get(target, ()))
         if not fits:
             raise DeviceError(f"the code object is for {target}, the device is {found}")
 

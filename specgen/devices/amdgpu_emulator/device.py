@@ -32,10 +32,13 @@ class EmulatorDevice:
         return DeviceFacts(NAME, (32, 64), 65536, 1024, ("sanitizers", "evidence"))
 
     def load(self, artifact: Artifact, entry: str) -> EmulatedKernel:
-        """Load the kernel with the symbol `entry` from `kernel.hsaco`."""
+        """Load the kernel with the symbol `entry` from `kernel.hsaco`; its code must be for the artifact's target."""
         if "kernel.hsaco" not in artifact.files:
             raise DeviceError(f"{artifact.name} for {artifact.target} has no kernel.hsaco")
-        return EmulatedKernel(artifact.files["kernel.hsaco"], entry, self.sanitize, artifact)
+        kernel = EmulatedKernel(artifact.files["kernel.hsaco"], entry, self.sanitize, artifact)
+        if kernel.code.target != artifact.target:
+            raise DeviceError(f"the artifact is for {artifact.target}, its code object for {kernel.code.target}")
+        return kernel
 
     def close(self) -> None:
         """Nothing is held."""
