@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from specgen.schedule import policy
 from specgen.schedule.emit import INDEX_MAX, Counter, Emitter, replace
@@ -134,6 +134,8 @@ def _drain(shape: Shape, emit: Emitter, begin: SSAValue, halves: Halves, steady:
     width, carried = len(shape.plan.record), len(shape.plan.loop.iter_args)
     values: list[SSAValue] = list(steady.results[:carried])
     last = _last(shape, emit, begin) if shape.plan.uses_counter else None
+    if shape.long is None and last is not None and isinstance(last.owner, Operation):
+        last.owner.attributes[policy.LAST] = UnitAttr()
     for number in range(shape.ahead):
         record = steady.results[carried + number * width : carried + (number + 1) * width]
         counter = None

@@ -19,6 +19,8 @@ ORDINAL = "motif.ordinal"
 FORM = "motif.form"
 """Which part of a scheduled loop an `scf.for` is: `steady`, `serial` (too short to pipeline) or `remainder`."""
 
+LAST = "motif.last"
+"""On the op behind a steady loop with a serial side that computes the counter of the last iteration that the loop and its drain run."""
 TOUCHED = "motif.touched"
 """On a function that has a loop with a policy, while passes run: others stay as they are, to the letter."""
 HEIGHT = "motif.height"
@@ -34,7 +36,7 @@ TAILS = (GUARD, CUT)
 
 PIPELINE_KEYS = (PIPELINE, LEAD)
 UNROLL_KEYS = (UNROLL, ORDER, TAIL)
-INTERNAL_KEYS = (TRIPS, ORDINAL)
+INTERNAL_KEYS = (TRIPS, ORDINAL, LAST)
 
 FULL, AUTO = "full", "auto"
 """Words in the place of a factor and of a lead."""
@@ -79,8 +81,9 @@ def number(function: func.FuncOp) -> None:
 def forget(function: func.FuncOp) -> None:
     """Take off the notes of passes."""
     function.attributes.pop(TOUCHED, None)
-    for loop in loops(function.body.block):
-        take_off(loop, *INTERNAL_KEYS)
+    for op in function.walk():
+        for key in INTERNAL_KEYS:
+            op.attributes.pop(key, None)
 
 
 def name_of(loop: scf.ForOp) -> LoopName:

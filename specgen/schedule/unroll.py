@@ -19,6 +19,7 @@ from specgen.schedule.orders import emit_copies
 from specgen.schedule.passes import Log
 from specgen.schedule.rows import UnrollRow
 from specgen.schedule.rules import Rejected, broken
+from specgen.schedule.tails import continue_serially, serial_side
 
 FULL_MAX = 65536
 """The most copies that a full unroll makes."""
@@ -186,6 +187,11 @@ class _Strips:
             return
         end = loop.ub if self.tail == "none" else self._end_of_whole_rounds()
         results = self._rounds(end)
+        serial = serial_side(loop) if self.tail == policy.CUT else None
+        if serial is not None:
+            replace(loop, results)
+            continue_serially(serial, end, self.step)
+            return
         if self.tail == policy.CUT:
             results = self._remainder(end, results)
         elif self.tail == policy.GUARD:

@@ -21,23 +21,23 @@ func.func @sum_rows(%count: index {motif.range = array<i64: 0, 64>}, %in: memref
 // CHECK-NEXT: %c1 = arith.constant 1 : index
 // CHECK-NEXT: %0 = arith.constant 2 : index
 // CHECK-NEXT: %1 = arith.cmpi slt, %0, %count : index
-// CHECK-NEXT: %sum = scf.if %1 -> (f32) {
+// CHECK-NEXT: %sum, %2 = scf.if %1 -> (f32, index) {
 // CHECK-NEXT: %x = memref.load %in[%c0, %lane] : memref<64x32xf32>
-// CHECK-NEXT: %2 = arith.constant 1 : index
-// CHECK-NEXT: %x_1 = memref.load %in[%2, %lane] : memref<64x32xf32>
-// CHECK-NEXT: %3 = arith.constant -2 : index
-// CHECK-NEXT: %4 = arith.addi %count, %3 : index
-// CHECK-NEXT: %5 = arith.constant 4 : index
-// CHECK-NEXT: %6 = arith.remui %4, %5 : index
-// CHECK-NEXT: %7 = arith.subi %count, %6 : index
-// CHECK-NEXT: %8 = arith.constant 4 : index
-// CHECK-NEXT: %9, %10, %11 = scf.for %i = %0 to %7 step %8 iter_args(%acc = %f0, %x_2 = %x, %x_3 = %x_1) -> (f32, f32, f32) {
-// CHECK-NEXT: %12 = arith.constant 1 : index
-// CHECK-NEXT: %i_1 = arith.addi %i, %12 {motif.range = array<i64: 2, 63>} : index
-// CHECK-NEXT: %13 = arith.constant 2 : index
-// CHECK-NEXT: %i_2 = arith.addi %i, %13 {motif.range = array<i64: 2, 63>} : index
-// CHECK-NEXT: %14 = arith.constant 3 : index
-// CHECK-NEXT: %i_3 = arith.addi %i, %14 {motif.range = array<i64: 2, 63>} : index
+// CHECK-NEXT: %3 = arith.constant 1 : index
+// CHECK-NEXT: %x_1 = memref.load %in[%3, %lane] : memref<64x32xf32>
+// CHECK-NEXT: %4 = arith.constant -2 : index
+// CHECK-NEXT: %5 = arith.addi %count, %4 : index
+// CHECK-NEXT: %6 = arith.constant 4 : index
+// CHECK-NEXT: %7 = arith.remui %5, %6 : index
+// CHECK-NEXT: %8 = arith.subi %count, %7 : index
+// CHECK-NEXT: %9 = arith.constant 4 : index
+// CHECK-NEXT: %10, %11, %12 = scf.for %i = %0 to %8 step %9 iter_args(%acc = %f0, %x_2 = %x, %x_3 = %x_1) -> (f32, f32, f32) {
+// CHECK-NEXT: %13 = arith.constant 1 : index
+// CHECK-NEXT: %i_1 = arith.addi %i, %13 {motif.range = array<i64: 2, 63>} : index
+// CHECK-NEXT: %14 = arith.constant 2 : index
+// CHECK-NEXT: %i_2 = arith.addi %i, %14 {motif.range = array<i64: 2, 63>} : index
+// CHECK-NEXT: %15 = arith.constant 3 : index
+// CHECK-NEXT: %i_3 = arith.addi %i, %15 {motif.range = array<i64: 2, 63>} : index
 // CHECK-NEXT: %x_4 = memref.load %in[%i, %lane] : memref<64x32xf32>
 // CHECK-NEXT: %x_5 = memref.load %in[%i_1, %lane] : memref<64x32xf32>
 // CHECK-NEXT: "motif.fence"() : () -> ()
@@ -54,22 +54,17 @@ func.func @sum_rows(%count: index {motif.range = array<i64: 0, 64>}, %in: memref
 // CHECK-NEXT: %next_3 = arith.addf %next_2, %x_5 : f32
 // CHECK-NEXT: scf.yield %next_3, %x_6, %x_7 : f32, f32, f32
 // CHECK-NEXT: } {motif.loop = "i", motif.form = "steady"}
-// CHECK-NEXT: %15, %16, %17 = scf.for %i_4 = %7 to %count step %c1 iter_args(%acc_1 = %9, %x_8 = %10, %x_9 = %11) -> (f32, f32, f32) {
-// CHECK-NEXT: %x_10 = memref.load %in[%i_4, %lane] : memref<64x32xf32>
-// CHECK-NEXT: %next_4 = arith.addf %acc_1, %x_8 : f32
-// CHECK-NEXT: scf.yield %next_4, %x_9, %x_10 : f32, f32, f32
-// CHECK-NEXT: } {motif.loop = "i", motif.form = "remainder"}
-// CHECK-NEXT: %next_5 = arith.addf %15, %16 : f32
-// CHECK-NEXT: %next_6 = arith.addf %next_5, %17 : f32
-// CHECK-NEXT: scf.yield %next_6 : f32
+// CHECK-NEXT: %next_4 = arith.addf %10, %11 : f32
+// CHECK-NEXT: %next_5 = arith.addf %next_4, %12 : f32
+// CHECK-NEXT: scf.yield %next_5, %8 : f32, index
 // CHECK-NEXT: } else {
-// CHECK-NEXT: %sum_1 = scf.for %i_5 = %c0 to %count step %c1 iter_args(%acc_2 = %f0) -> (f32) {
-// CHECK-NEXT: %x_11 = memref.load %in[%i_5, %lane] : memref<64x32xf32>
-// CHECK-NEXT: %next_7 = arith.addf %acc_2, %x_11 : f32
-// CHECK-NEXT: scf.yield %next_7 : f32
+// CHECK-NEXT: scf.yield %f0, %c0 : f32, index
+// CHECK: %sum_1 = scf.for %i_4 = %2 to %count step %c1 iter_args(%acc_1 = %sum) -> (f32) {
+// CHECK-NEXT: %x_8 = memref.load %in[%i_4, %lane] : memref<64x32xf32>
+// CHECK-NEXT: %next_6 = arith.addf %acc_1, %x_8 : f32
+// CHECK-NEXT: scf.yield %next_6 : f32
 // CHECK-NEXT: } {motif.loop = "i", motif.form = "serial"}
-// CHECK-NEXT: scf.yield %sum_1 : f32
-// CHECK: memref.store %sum, %out[%lane] : memref<32xf32>
+// CHECK-NEXT: memref.store %sum_1, %out[%lane] : memref<32xf32>
 // CHECK-NEXT: func.return
 // CHECK: row ordinal=0 loop=i outcome=pipelined depth=3 queue_records=2 values_per_record=1 read_count=1
 // CHECK-NEXT: row ordinal=0 loop=i position=0 op=memref.load stage=producer iteration_lookahead=2
