@@ -43,6 +43,7 @@ def _common(plan: SuitePlan, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "constants": dict(plan.constants),
         "words": plan.words,
         "references": bool(plan.references),
+        "notes": plan.notes,
     }
 
 

@@ -43,6 +43,15 @@ class LoopPlan:
 
 
 @dataclass(frozen=True)
+class Derivation:
+    """What a schedule gives: checks, the loops that it has, and why a loop gave no check."""
+
+    checks: tuple[Derived, ...] = ()
+    loops: tuple[LoopPlan, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Derived:
     """A derived check and the lines that say where it comes from."""
 
@@ -52,26 +61,29 @@ class Derived:
 
 def derive(
     checks: Sequence[Check], signature: Signature, rows: Sequence[Mapping[str, Any]], scheduled: Scheduled
-) -> tuple[list[Derived], list[LoopPlan]]:
-    """Checks for the loops of a scheduled module, one a scalar that trip counts follow; and what loops there are.
+) -> Derivation:
+    """Checks for the loops of a scheduled module, one a scalar that trip counts follow.
 
     `rows` are the `args` rows of the manifest, for ranges.
     """
     function = serial_function(scheduled.module)
     places = _schedules(scheduled)
     if function is None or not places:
-        return [], []
+        return Derivation()
     loops, others = scheduled_loops(function, list(places))
     plans = [LoopPlan(loop.label, loop.location, loop.scalar, tuple(places[loop.location])) for loop in loops]
     plans += [LoopPlan(label, place, None, tuple(places[place])) for label, place in others]
     ranges = {row["name"]: row for row in rows}
     result = []
+    notes = [f"Loop `{label}` ({place}) follows no single scalar: no derived cases." for label, place in others]
     for scalar in sorted({loop.scalar for loop in loops}):
         own = [(loop, places[loop.location]) for loop in loops if loop.scalar == scalar]
         made = _for_scalar(scalar, own, checks, signature, ranges, function)
-        if made is not None:
+        if made is None:
+            notes.append(f"No derived cases follow `{scalar}`: it has no range, or no check has inputs that fit.")
+        else:
             result.append(made)
-    return result, sorted(plans, key=lambda p: _order(p.location))
+    return Derivation(tuple(result), tuple(sorted(plans, key=lambda p: _order(p.location))), tuple(notes))
 
 
 def _order(location: str) -> tuple[str, int, int]:

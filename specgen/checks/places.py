@@ -109,7 +109,16 @@ class Places:
             reason = str(error)
         if reason is not None:
             return [Place(name, problem=f"device {name} is not available: {reason}")]
-        return self._merged(name, fitting) if name == "interpreter" else [Place(name, t) for t in fitting]
+        return self._merged(name, fitting) if name == "interpreter" else [self._usable(name, t) for t in fitting]
+
+    def _usable(self, name: str, target: str) -> Place:
+        """The place, or why the device cannot run this target's artifact."""
+        place = Place(name, target)
+        try:
+            self.kernel(place, self.manifest["entries"][0]["name"])
+        except DeviceError as error:
+            return Place(name, target, problem=f"{place}: {error}")
+        return place
 
     def _merged(self, name: str, targets: Sequence[str]) -> list[Place]:
         """The interpreter runs equal IR once for a subgroup size, whatever the number of targets that it is for."""

@@ -43,6 +43,7 @@ class SuitePlan:
     derived: tuple[PlannedCheck, ...]
     benchmarks: tuple[Benchmark, ...]
     loops: tuple[LoopPlan, ...]
+    notes: tuple[str, ...]
     references: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def plan_suite(spec: model.Spec, instance: Instance, scheduled: Scheduled) -> Su
     rows = manifest.arguments(instance)
     signature = Signature.of(rows, constants, sorted(words))
     checks = [planned(case, constants, words) for case in spec.checks]
-    derived, loops = derive([c.check for c in checks], signature, rows, scheduled)
+    derivation = derive([c.check for c in checks], signature, rows, scheduled)
     benchmarks = [_benchmark(case, constants, words) for case in spec.benchmarks]
     return SuitePlan(
         spec.name.text,
@@ -69,9 +70,10 @@ def plan_suite(spec: model.Spec, instance: Instance, scheduled: Scheduled) -> Su
         constants,
         tuple(sorted(words)),
         tuple(checks),
-        tuple(_named_apart(derived, [c.check.name for c in checks])),
+        tuple(_named_apart(derivation.checks, [c.check.name for c in checks])),
         tuple(benchmarks),
-        tuple(loops),
+        derivation.loops,
+        derivation.notes,
         tuple(_references([c.check for c in checks] + [b.inputs for b in benchmarks])),
     )
 

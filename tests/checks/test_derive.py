@@ -98,6 +98,8 @@ def test_an_exact_loop_has_no_derived_cases(derived):
     checks, suite, _ = derived("rows/rms_norm.spec.toml")
     assert checks == {}
     assert [(loop.label, loop.scalar) for loop in suite.loops] == [("chunk", None)]
+    (note,) = suite.notes
+    assert note.startswith("Loop `chunk` (rms_norm.spec.toml:9:3) follows no single scalar")
 
 
 def test_derived_cases_keep_promises(derived):
@@ -129,12 +131,13 @@ def test_inputs_that_do_not_fit_every_trip_are_replaced_by_random_ones(derived):
 
 def test_large_arguments_are_left_to_the_spec(derived):
     rows = MOST_BYTES // (32 * 4)
-    checks, _, _ = derived(
+    checks, suite, _ = derived(
         "streaming/sum_rows.spec.yaml",
         ("range: [0, 64]", f"range: [0, {2 * rows}]"),
         ("row: 64, lane: 32", f"row: {2 * rows}, lane: 32"),
     )
     assert checks == {}
+    assert suite.notes == ("No derived cases follow `row_count`: it has no range, or no check has inputs that fit.",)
 
 
 def test_touched_rows_follow_the_loop(derived):

@@ -44,7 +44,7 @@ def test_runs_isolated_under_pytest(folder, tmp_path):
 @pytest.mark.parametrize("spec", KERNELS, ids=lambda p: p.name.split(".")[0])
 def test_every_spec_passes_on_the_interpreter_and_fails_for_wrong_kernels(spec, tmp_path, use_device):
     emit_folder(spec, tmp_path)
-    use_device(FaultyDevice())
+    use_device(FaultyDevice(), cases="8")
     right = generated(tmp_path)
     places = right.EVERYWHERE
     assert {w.place.device for w in places} == {"fake"}
@@ -52,7 +52,7 @@ def test_every_spec_passes_on_the_interpreter_and_fails_for_wrong_kernels(spec, 
     assert (failed, skipped) == ({}, {})
     assert passed == len(places) * len([n for n in vars(right) if n.startswith("test_")])
     for fault in ("zero", "constant", "shifted", "not stored"):
-        use_device(FaultyDevice(fault))
+        use_device(FaultyDevice(fault), cases="8")
         assert outcomes(generated(tmp_path), until_failure=True)[1], f"{fault} contents pass"
 
 
@@ -144,11 +144,26 @@ def test_a_device_that_cannot_run_the_artifact_skips_the_interpreter_fails(folde
     use_device(Unable())
     _, failed, skipped = outcomes(generated(folder))
     assert failed == {}
-    assert skipped["test_masked"][0] == "fake-gfx1151: not for this card"
+    assert skipped["test_masked"] == [f"fake-{t}: not for this card" for t in ("gfx1151", "gfx942", "vulkan1.3")]
     use_device(Unable(), "interpreter")
     _, failed, skipped = outcomes(generated(folder))
     assert skipped == {}
     assert "not for this card" in failed["test_masked"][0]
+
+
+def test_a_read_past_the_active_rows_fails_though_the_numbers_are_right(tmp_path, monkeypatch):
+    """The load runs without its guard; where the allocation ends with the active rows that is a finding."""
+    text = SUM_ROWS.read_text().replace("in: range(row_count)", "in: range(min(row_count + 1, 64))")
+    text = text.replace("total: total + input[row, lane]", "total: total + (x if row < row_count else 0)")
+    text = text.replace("  do:\n", "  do:\n  - let:\n      x: input[row, lane]\n")
+    (tmp_path / "sum_rows.spec.yaml").write_text(text)
+    emit_folder(tmp_path / "sum_rows.spec.yaml", tmp_path / "out")
+    monkeypatch.setenv("SPECGEN_DEVICES", "interpreter")
+    _, failed, _ = outcomes(generated(tmp_path / "out"))
+    assert set(failed) == {"test_boundaries"}, "only this check ends the allocation where the rows end"
+    assert "out-of-bounds: load of input[1, 0]: only 32 elements are backed" in failed["test_boundaries"][0]
+    monkeypatch.setenv("SPECGEN_SANITIZE", "0")
+    assert outcomes(generated(tmp_path / "out"))[1] == {}
 
 
 def test_fewer_cases_are_spread_over_entries(folder, use_device, monkeypatch):
