@@ -37,6 +37,7 @@ class VulkanDevice:
     _session: Session | None = None
     _pipelines: dict[tuple[bytes, str], Pipeline] = field(default_factory=dict)
     _arenas: dict[bool, Buffer] = field(default_factory=dict)
+    _constants: dict[int, int] | None = None
 
     def available(self) -> str | None:
         """None when there is a usable Vulkan 1.3 device, else why not."""
@@ -87,9 +88,19 @@ class VulkanDevice:
         return VulkanKernel(self, artifact, symbol, self._pipelines[key], needs)
 
     def _compile(self, module: bytes, symbol: str, needs: Requirements) -> Pipeline:
+        from specgen.devices.vulkan import probe
+
         session = self.session()
-        required = needs.subgroup_size if session.limits.requires_size else None
-        return session.pipeline(module, symbol, needs.push_constants, subgroup_size=required, full=needs.uses_subgroups)
+        if needs.specialized and self._constants is None:
+            self._constants = probe.constants(session)
+        return session.pipeline(
+            module,
+            symbol,
+            needs.push_constants,
+            subgroup_size=needs.subgroup_size if session.limits.requires_size else None,
+            full=needs.uses_subgroups,
+            constants=self._constants if needs.specialized else None,
+        )
 
     def arena(self, size: int, *, host: bool) -> Buffer:
         """Memory of at least `size` bytes, kept for the next launch."""

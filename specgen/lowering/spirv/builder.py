@@ -30,6 +30,7 @@ SECTIONS = (
     "annotation",
     "global",
     "function",
+    "helper",
 )
 """Order of the logical layout behind the capabilities."""
 

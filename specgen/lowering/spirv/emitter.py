@@ -8,6 +8,7 @@ of scalars: SPIR-V vectors end at four components and drivers take them apart an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -102,6 +103,7 @@ class Emitter:
         self.memories: dict[SSAValue, Memory] = {}
         self.interface: list[Id] = []
         self.block = Id(0)
+        self.section = "function"
         self.workgroup_size = _workgroup_size(function)
         declared = function.attributes.get("motif.subgroup_size")
         self.subgroup_size = declared.value.data if isinstance(declared, IntegerAttr) else target.subgroup_size
@@ -133,7 +135,7 @@ class Emitter:
     def emit(self, name: str, *operands: Operand, type: Id | None = None, result: Id | None = None) -> Id:
         """An instruction in the current block."""
         self._put_line()
-        return self.builder.emit("function", name, *operands, type=type, result=result)
+        return self.builder.emit(self.section, name, *operands, type=type, result=result)
 
     def op(self, name: str, kind: str, *operands: Operand) -> Id:
         """An instruction with a scalar result of `kind`."""
@@ -152,11 +154,11 @@ class Emitter:
     def phi(self, kind: str) -> tuple[Instruction, Id]:
         """An `OpPhi` without edges: append value and block of each."""
         self._put_line()
-        return self.builder.instruction("function", "OpPhi", (), self.builder.type(kind))
+        return self.builder.instruction(self.section, "OpPhi", (), self.builder.type(kind))
 
     def label(self, block: Id) -> None:
         """Start a block."""
-        self.builder.emit("function", "OpLabel", result=block)
+        self.builder.emit(self.section, "OpLabel", result=block)
         self.block = block
         self._line = None
 
@@ -168,21 +170,21 @@ class Emitter:
         """End the block with a merge instruction (name and operands) and a conditional branch."""
         name, *operands = merge
         self._put_line()
-        self.builder.emit("function", str(name), *operands)
-        self.builder.emit("function", "OpBranchConditional", condition, true, false)
+        self.builder.emit(self.section, str(name), *operands)
+        self.builder.emit(self.section, "OpBranchConditional", condition, true, false)
 
     def jump_into(self, merge: tuple[Operand, ...], block: Id) -> None:
         """End the block with a merge instruction (name and operands) and a jump."""
         name, *operands = merge
         self._put_line()
-        self.builder.emit("function", str(name), *operands)
-        self.builder.emit("function", "OpBranch", block)
+        self.builder.emit(self.section, str(name), *operands)
+        self.builder.emit(self.section, "OpBranch", block)
 
     def _put_line(self) -> None:
         if self._place is not None and self._place != self._line:
             file, line, column = self._place
             name = self.file_name(file)
-            self.builder.emit("function", "OpLine", name, line, column)
+            self.builder.emit(self.section, "OpLine", name, line, column)
             self._line = self._place
 
     def file_name(self, file: str) -> Id:
@@ -283,17 +285,42 @@ class Emitter:
         pair = self.emit("OpCompositeConstruct", scalar, sign, type=self.builder.vector("u32", 2))
         return self.op("OpBitcast", "u64", pair)
 
+    def helper(self, name: str, kinds: tuple[str, ...], body: Callable[[list[Id]], Id]) -> Id:
+        """A function of the module that all entry points share: scalars of `kinds` to one of the first kind.
+
+        `body` is called once, for the first use of `name`.
+        """
+        key = ("helper", name)
+        builder = self.builder
+        if key not in builder.named:
+            builder.named[key] = builder.new_id()
+            state = self.block, self.section, self._place
+            self.section, self._place = "helper", None
+            types = [builder.type(kind) for kind in kinds]
+            signature = builder.unique("OpTypeFunction", types[0], *types)
+            builder.emit(
+                self.section, "OpFunction", "FunctionControl.None", signature, type=types[0], result=builder.named[key]
+            )
+            parameters = [builder.emit(self.section, "OpFunctionParameter", type=t) for t in types]
+            self.label(builder.new_id())
+            builder.emit(self.section, "OpReturnValue", body(parameters))
+            builder.emit(self.section, "OpFunctionEnd")
+            builder.emit("debug_name", "OpName", builder.named[key], Text(name))
+            self.block, self.section, self._place = state
+            self._line = None
+        return builder.named[key]
+
     # Interface
 
     def begin(self) -> None:
         """Start the first block; private variables will stand at its head."""
         self.label(self.builder.new_id())
-        self._first = len(self.builder.sections["function"])
+        self._first = len(self.builder.sections[self.section])
 
     def private_variable(self, pointer: Id) -> Id:
         """A variable of this work-item; `pointer` is its type."""
-        section = self.builder.sections["function"]
-        _, result = self.builder.instruction("function", "OpVariable", ("StorageClass.Function",), pointer)
+        section = self.builder.sections[self.section]
+        _, result = self.builder.instruction(self.section, "OpVariable", ("StorageClass.Function",), pointer)
         section.insert(self._first, section.pop())
         self._first += 1
         return result

@@ -88,9 +88,10 @@ def _tanh(e: Emitter, kind: str, x: Id) -> Id:
     limited = _at_most(e, size, 15.0)
     power = e.glsl("Exp", "f32", e.op("OpFAdd", "f32", limited, limited))
     quotient = e.op("OpFDiv", "f32", e.const("f32", 2.0), e.op("OpFAdd", "f32", power, one))
-    far = _with_sign(e, e.op("OpFSub", "f32", one, quotient), x)
+    far = e.op("OpFSub", "f32", one, quotient)
     small = e.op("OpFOrdLessThan", "bool", size, e.const("f32", TANH_SMALL))
-    return e.select("f32", small, near, far)
+    # Near -0 the sum above is +0.
+    return _with_sign(e, e.select("f32", small, near, far), x)
 
 
 def _erf(e: Emitter, kind: str, x: Id) -> Id:

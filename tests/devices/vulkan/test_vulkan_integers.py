@@ -166,9 +166,7 @@ def test_comparisons(predicate: str, type_: str) -> None:
     left, right = pairs(bits)
     operation = f"%r = arith.cmpi {predicate}, %a0, %a1 : {type_}"
     out = support.elementwise(operation, [np.array(left), np.array(right)], [type_, type_], "i1")
-    assert [bool(o) for o in out] == [
-        bool(PREDICATES[predicate](a, b, bits)) for a, b in zip(left, right, strict=True)
-    ]
+    assert [bool(o) for o in out] == [bool(PREDICATES[predicate](a, b, bits)) for a, b in zip(left, right, strict=True)]
 
 
 # i1: a signed true is -1, arithmetic is modulo 2.
