@@ -141,5 +141,5 @@ amdhsa.kernels:
 
 def named(hsaco: bytes, symbol: str, size: int, sanitize: bool = True) -> EmulatedKernel:
     """A kernel of a code object whose workgroup size the manifest tells."""
-    manifest = {"entries": [{"symbol": symbol, "workgroup_size": [size, 1, 1]}]}
+    manifest = {"entries": [{"symbol": symbol, "workgroup_size": [size, 1, 1], "targets": {}}]}
     return EmulatedKernel(hsaco, symbol, sanitize, Artifact("test", "", manifest, {}))

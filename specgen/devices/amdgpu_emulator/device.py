@@ -86,7 +86,7 @@ class EmulatedKernel:
                 before = pending.get(at, (low, high))
                 pending[at] = (min(before[0], low), max(before[1], high))
         outputs = {
-            name: plan.arena.contents(name).view(args[name].dtype).reshape(args[name].shape)
+            name: plan.arena.contents(plan.owner[name]).view(args[name].dtype).reshape(args[name].shape)
             for name in self._buffers(args)
         }
         return Run(outputs, reporter.findings, evidence.summary(hits, prog.blocks, code.wave_size, pending))

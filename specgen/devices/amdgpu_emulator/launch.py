@@ -43,6 +43,8 @@ class Launch:
     workgroup: tuple[int, int, int]
     arena: Arena
     segment: bytes
+    owner: Mapping[str, str]
+    """Argument -> name of the buffer that it points at (one array given twice is one buffer)."""
 
     @property
     def waves_per_group(self) -> int:
@@ -83,7 +85,7 @@ def prepare(
     segment = _segment(code, args, addresses, grid, workgroup).ljust(size, b"\0")
     start = arena.address(ARGUMENT_SEGMENT) - ADDRESS_BASE
     arena.bytes[start : start + size] = np.frombuffer(segment, np.uint8)
-    return Launch(code, grid, workgroup, arena, segment)
+    return Launch(code, grid, workgroup, arena, segment, owner)
 
 
 def _check(code: CodeObject, args: Mapping[str, Any]) -> None:

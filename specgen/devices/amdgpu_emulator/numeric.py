@@ -429,6 +429,12 @@ def division_fma(flag: Array, left: Array, right: Array, addend: Array) -> Array
     if not flag.any():
         return plain
     back = np.where(exponent(addend) > bias, power, -power)
+    if left.dtype == f32:
+        # One rounding, after the scaling: quotients below the normal range are correctly rounded.
+        product = left.astype(f64) * right.astype(f64)
+        total = product + addend
+        total = _round_to_odd(total, _sum_error(product, np.asarray(addend).astype(f64), total))
+        return np.where(flag, ldexp(total, back).astype(f32), plain)
     return np.where(flag, ldexp(plain, back), plain)
 
 
@@ -438,7 +444,8 @@ def division_fixup(quotient: Array, denominator: Array, numerator: Array) -> Arr
     negative = np.signbit(denominator) ^ np.signbit(numerator)
     sign = np.where(negative, kind(-1), kind(1))
     infinite_d, infinite_n = np.isinf(denominator), np.isinf(numerator)
-    result = sign * np.abs(quotient)
+    # A quotient far beyond the range turns the refinement into infinity minus infinity.
+    result = sign * np.where(np.isnan(quotient), kind(np.inf), np.abs(quotient))
     low = {2: -40, 4: -150, 8: -1075}[quotient.dtype.itemsize]
     result = np.where(exponent(numerator) - exponent(denominator) < low, sign * kind(0), result)
     result = np.where(infinite_d | (numerator == 0), sign * kind(0), result)

@@ -50,7 +50,7 @@ def first_difference(x: int) -> int:
 
 def field(x: int, where: int, signed: bool) -> int:
     offset, width = where & 31, where >> 16 & 127
-    value = (x & M32) >> offset & ((1 << width) - 1)
+    value = (s32(x) if signed else x & M32) >> offset & ((1 << width) - 1)
     if signed and width and value >> (width - 1):
         value -= 1 << width
     return value & M32
