@@ -78,6 +78,7 @@ def emit(spec: Spec, root: Path, options: BuildOptions) -> Emitted:
 def _plan_targets(spec: Spec, options: BuildOptions) -> _Planning:
     """One plan a target; targets whose bindings agree share the scheduled module."""
     from specgen import targets
+
     planned: dict[str, Planned] = {}
     shared: dict[object, Plan] = {}
     diagnostics: list[Diagnostic] = []
@@ -137,18 +138,20 @@ def _lower(plan: Planned, digests: Mapping[str, str]) -> dict[str, bytes]:
     from specgen.report.assemble import assemble
 
     target = targets.load(plan.target)
-    files = {"scheduled.mlir": ir.print_module(plan.scheduled.module).encode()}
+    module = plan.scheduled.module
+    files = {"scheduled.mlir": ir.print_module(module).encode()}
     if target.kind == "amdgpu":
         from specgen.lowering import amdgpu
 
-        binary = amdgpu.lower(plan.scheduled.module, target)
-        files |= {"kernel.hsaco": binary.hsaco, "kernel.s": binary.asm.encode()}
+        code = amdgpu.lower(module, target)
+        files |= {"kernel.hsaco": code.hsaco, "kernel.s": code.asm.encode()}
+        report = assemble(plan, code, _combined(digests))
     else:
         from specgen.lowering import spirv
 
-        binary = spirv.lower(plan.scheduled.module, target)
-        files |= {"kernel.spv": binary.spv, "kernel.s": binary.asm.encode()}
-    report = assemble(plan, binary, _combined(digests))
+        shader = spirv.lower(module, target)
+        files |= {"kernel.spv": shader.spv, "kernel.s": shader.asm.encode()}
+        report = assemble(plan, shader, _combined(digests))
     files["report.json"] = (json.dumps(report, indent=1, allow_nan=False) + "\n").encode()
     return files
 

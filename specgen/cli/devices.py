@@ -16,7 +16,7 @@ def command(form: str, quiet: bool, verbose: bool) -> None:
     """List every execution device: what it can do, or why it is absent."""
     from specgen import devices
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in devices.names():
         device = devices.open(name)
         reason = device.available()

@@ -103,9 +103,8 @@ class HipDevice:
             raise DeviceError(f"the code object is for {target}, the device is {found}")
 
     def close(self) -> None:
-        hip = self._module() if self._loaded else None
         for module in self._loaded:
-            hip.hipModuleUnload(module)
+            self._module().hipModuleUnload(module)
         self._loaded.clear()
 
 
