@@ -17,7 +17,7 @@ import pytest
 from scheduling import planted
 
 HERE = Path(__file__).resolve().parent
-FILES = ("rows", "orders", "full_tiles", "passes", "rules", "wide_counters", "equal_to_serial", "random_nests")
+FILES = ("rows", "tails", "orders", "full_tiles", "passes", "rules", "wide_counters", "equal_to_serial", "random_nests")
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,10 @@ FAULTS = (
     ),
     Fault("unroll", "self.step * self.factor <= INDEX_MAX", "0 <= INDEX_MAX"),
     Fault("unroll", "number * step, like) for number in range(trips)", "number, like) for number in range(trips)"),
+    Fault("tails", "offset(end, -step)", "offset(end, 0)"),
+    Fault("tails", "(*serial.iter_args, serial.lb)", "(*serial.iter_args, serial.ub)"),
+    Fault("tails", "if policy.LAST in op.attributes:", "if False:"),
+    Fault("pipeline", "if shape.long is None and last is not None", "if last is not None"),
     Fault("knowledge", "return count % factor == 0", "return True"),
     Fault("knowledge", "self.facts.divides(factor * step, distance", "self.facts.divides(step, distance"),
     Fault("cleanup", "elif trips == 1:", "elif trips == 2:"),
