@@ -217,7 +217,7 @@ def float_to_int(x: Value, dtype: np.dtype[Any], signed: bool) -> Value:
 def int_to_float(x: Value, dtype: np.dtype[Any], signed: bool) -> Value:
     """An integer to a float with one rounding."""
     if x.dtype == BOOL:
-        return (-x.astype(F32) if signed else x.astype(F32)).astype(dtype)
+        return (0 - x.astype(F32) if signed else x.astype(F32)).astype(dtype)
     whole = x if signed else unsigned(x)
     if dtype != BF16:
         return whole.astype(dtype)
