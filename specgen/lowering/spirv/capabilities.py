@@ -79,6 +79,8 @@ def _narrow_needs(made: Sequence[Decoded]) -> set[str]:
                 needs.update(_WIDTHS[t] for t in held if t in _WIDTHS)
         elif row.type and not (row.name in _STORAGE_ONLY and _narrow_only(holds.get(row.type, set()))):
             needs.update(_WIDTHS[t] for t in holds.get(row.type, set()) if t in _WIDTHS)
+        if row.name.startswith("OpAtomic") and scalar.get(row.type) == ("OpTypeInt", 64):
+            needs.add("Int64Atomics")
     return needs
 
 

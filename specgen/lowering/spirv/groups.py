@@ -13,14 +13,14 @@ from xdsl.ir import Operation
 
 from specgen.ir.dialect import SubgroupReduceOp, SubgroupShuffleXorOp, integer
 from specgen.lowering.spirv import floats, ids, integers
-from specgen.lowering.spirv.builder import Id
+from specgen.lowering.spirv.builder import Id, enumerant
 from specgen.lowering.spirv.control import repeat, selection
 from specgen.lowering.spirv.convert import from_bits, to_bits
 from specgen.lowering.spirv.emitter import BITS, Emitter, element_name
 from specgen.lowering.spirv.integers import Row
 from specgen.lowering.spirv.memory import Memory, Place, load_element, store_element
 
-SUBGROUP, WORKGROUP, QUEUE_FAMILY = 3, 2, 5
+SUBGROUP, WORKGROUP = 3, 2
 """Values of SPIR-V's Scope."""
 
 SMALLEST_SUBGROUP = 4
@@ -34,11 +34,9 @@ def barrier(e: Emitter, *, buffers: bool) -> None:
     words = ["AcquireRelease", "WorkgroupMemory", "MakeAvailable", "MakeVisible"]
     if buffers:
         words.append("UniformMemory")
-    from specgen.lowering.spirv.builder import enumerant
-
     semantics = enumerant(f"MemorySemantics.{'|'.join(words)}")
-    scope = QUEUE_FAMILY if buffers else WORKGROUP
-    e.emit("OpControlBarrier", e.const("u32", WORKGROUP), e.const("u32", scope), e.const("u32", semantics))
+    scope = e.const("u32", WORKGROUP)
+    e.emit("OpControlBarrier", scope, scope, e.const("u32", semantics))
 
 
 def _barrier(e: Emitter, op: Operation) -> None:
