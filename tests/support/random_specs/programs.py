@@ -140,6 +140,7 @@ class Programs(Expressions):
         self.uses: set[str] = set()
         self.variables: list[dict[str, str]] = [{}]
         self.loops: list[str] = []
+        self.open_loops = 0
         self.depth_used = 1
         self.guarded = False
 
@@ -297,9 +298,13 @@ class Programs(Expressions):
         self.loops.append(name)
         self.guarded |= not outer
         self.bounds[name] = max(bound, 1)
+        self.open_loops += 1
+        before = len(self.loops)
         body = self._inner(depth, {name: "index"})
+        self.open_loops -= 1
         parts = []
-        if r.random() < 0.75:
+        # An inner loop that goes on with an outer total is legal to unroll around, not to read ahead of.
+        if r.random() < (0.75 if len(self.loops) == before else 0.3):
             parts.append("pipeline: depth")
         if r.random() < 0.6:
             parts.append("unroll: factor")
@@ -323,7 +328,7 @@ class Programs(Expressions):
         condition = self._steady() if self.loops and self.random.random() < 0.85 else self._boolean(2)
         self.guarded |= bool(self.loops)
         then = self._inner(depth)
-        orelse = self._inner(depth) if self.random.random() < 0.4 else []
+        orelse = self._inner(depth) if self.random.random() < (0.1 if self.open_loops else 0.4) else []
         self._use(condition)
         self.uses |= {"if"} | ({"else"} if orelse else set())
 
