@@ -169,7 +169,7 @@ def prepare(signature: Signature, check: Check, case: Row) -> Inputs:
     if missing:
         raise FormulaError(f"the check says nothing about `{missing[0]}`")
     known = {**signature.constants, **scalars}
-    shapes = {n: tuple(int(evaluate_formula(s, known)) for s in b.shape) for n, b in signature.buffers.items()}
+    shapes = {name: _shape(buffer, known) for name, buffer in signature.buffers.items()}
     backed = {n: _backed(check, signature, names, n, prod(shape)) for n, shape in shapes.items()}
     given: dict[str, Contents] = {}
     for name, content in check.given.items():
@@ -183,7 +183,19 @@ def prepare(signature: Signature, check: Check, case: Row) -> Inputs:
     return Inputs(case, scalars, given, shapes, backed)
 
 
+def _shape(buffer: Buffer, names: Row) -> tuple[int, ...]:
+    try:
+        shape = tuple(int(evaluate_formula(text, names)) for text in buffer.shape)
+    except (DiagnosticError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise FormulaError(f"the shape of `{buffer.name}` has no value: {error}") from error
+    if any(extent < 0 for extent in shape):
+        raise FormulaError(f"the shape of `{buffer.name}` is negative: {shape}")
+    return shape
+
+
 def _as_scalar(scalar: Scalar, value: Any) -> Any:
+    if isinstance(value, str):
+        raise FormulaError(f"`{scalar.name}` is a number, not the word `{value}`")
     return exact(stored(np.asarray(value), scalar.type)).item()
 
 

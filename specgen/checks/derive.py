@@ -186,7 +186,7 @@ def _source(checks: Sequence[Check]) -> tuple[Check, dict[str, Any]] | None:
         return None
 
     def size(case: Mapping[str, Any]) -> float:
-        return sum(v for v in case.values() if isinstance(v, (int, float)))
+        return sum(min(max(v, -(2**60)), 2**60) for v in case.values() if isinstance(v, (int, float)))
 
     return ranked[0], max(ranked[0].cases(), key=size)
 
@@ -220,7 +220,7 @@ def _case(
                 rows = touched_rows(function, name, numbers)
                 case[name + _ELEMENTS] = _elements(buffer, inputs.shapes[name], rows)
         prepare(signature, replace(check, given=given, backing=_backing(check, case)), case)
-    except (FormulaError, KeyError, ZeroDivisionError):
+    except FormulaError:
         return None
     return case
 

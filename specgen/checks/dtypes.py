@@ -119,7 +119,7 @@ def _nearest(value: int, type_: ElementType) -> Any:
     try:
         return np.float64(float(rounded)).astype(type_.dtype)
     except OverflowError:
-        return np.float64(math.copysign(math.inf, value)).astype(type_.dtype)
+        return np.float64(math.inf if value > 0 else -math.inf).astype(type_.dtype)
 
 
 def _truncated(values: Array, type_: ElementType) -> Array:

@@ -8,8 +8,7 @@ lazy for each element: where a branch is not chosen its subscripts may be anythi
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from math import prod
 from typing import Any
@@ -20,36 +19,17 @@ from specgen.checks import generators, values
 from specgen.checks.buffers import Contents
 from specgen.checks.domains import Bounded, Plain
 from specgen.checks.dtypes import TYPES, ElementType
+from specgen.checks.frames import Frame, Scope, Target, frame_of
 from specgen.checks.values import FUNCTIONS, FormulaError, Value, Vector
 from specgen.expressions import range_count
 
+__all__ = ["FormulaError", "Scope", "Target", "evaluate", "magnitude", "scalar"]
+
 ELEMENTS_AT_ONCE = 1 << 20
 """Elements of an intermediate array of a generator; more are computed in blocks."""
+MOST_ITERATIONS = 1 << 24
+"""Of one generator; a reference that needs more is written in closed form or as a Python reference."""
 RESERVED = {"true": True, "false": False, "inf": float("inf"), "nan": float("nan")}
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What a formula may name: numbers and words by name, words that stand for themselves, and buffers."""
-
-    names: Mapping[str, Value] = field(default_factory=dict)
-    words: frozenset[str] = frozenset()
-    buffers: Mapping[str, Contents] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Target:
-    """The buffer whose contents a formula gives: its type and its axes with extents, in declared order.
-
-    `kept` is its contents before the run, in the shape of the axes. With `rows` only so many of the first axis are
-    computed.
-    """
-
-    type: ElementType
-    axes: tuple[str, ...]
-    shape: tuple[int, ...]
-    kept: Any = None
-    rows: int | None = None
 
 
 def evaluate(tree: ast.expr, scope: Scope, target: Target) -> Any:
@@ -57,7 +37,7 @@ def evaluate(tree: ast.expr, scope: Scope, target: Target) -> Any:
 
     Raises `FormulaError`.
     """
-    frame = _frame(target)
+    frame = frame_of(target)
     with np.errstate(all="ignore"):
         value = _Evaluator(Plain(), scope, target).value(tree, frame)
     if isinstance(value, (str, Vector)):
@@ -67,7 +47,7 @@ def evaluate(tree: ast.expr, scope: Scope, target: Target) -> Any:
 
 def magnitude(tree: ast.expr, scope: Scope, target: Target) -> tuple[Any, int]:
     """The sizes and the count of terms of a formula, for the bound of `derived` (see `domains`)."""
-    frame = _frame(target)
+    frame = frame_of(target)
     domain = Bounded(target.type.accumulator_roundoff)
     with np.errstate(all="ignore"):
         value = domain.lift(_Evaluator(domain, scope, target).value(tree, frame))
@@ -83,43 +63,6 @@ def scalar(tree: ast.expr, scope: Scope) -> Any:
     if isinstance(value, (np.ndarray, Vector)):
         raise FormulaError("a single number is expected", tree)
     return value
-
-
-def _frame(target: Target) -> Frame:
-    shape = target.shape
-    if target.rows is not None and shape:
-        shape = (min(target.rows, shape[0]), *shape[1:])
-    names: dict[str, Any] = {}
-    for at, (axis, extent) in enumerate(zip(target.axes, shape, strict=True)):
-        names[axis] = np.arange(extent).reshape((1,) * at + (extent,) + (1,) * (len(shape) - at - 1))
-    names["flat"] = np.arange(prod(shape)).reshape(shape)
-    if target.kept is not None:
-        names["kept"] = target.kept[: shape[0]] if shape else target.kept
-    return Frame(shape, names)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The points at which a part is evaluated: their shape, and axes and counters as arrays that broadcast to it."""
-
-    shape: tuple[int, ...]
-    names: Mapping[str, Any]
-
-    def restricted(self, used: frozenset[str]) -> Frame:
-        """Without the axes that nothing in `used` depends on (their extent becomes 1)."""
-        names = {name: array for name, array in self.names.items() if name in used}
-        shape = np.broadcast_shapes((1,) * len(self.shape), *(a.shape for a in names.values()))
-        return Frame(shape, names)
-
-    def chosen(self, mask: Any) -> Frame:
-        """Only the points of a mask of the frame's shape, as one axis."""
-        names = {name: np.broadcast_to(array, self.shape)[mask] for name, array in self.names.items()}
-        return Frame((int(np.count_nonzero(mask)),), names)
-
-    def extended(self, name: str, counter: Any) -> Frame:
-        """With a counter as a new first axis."""
-        column = counter.reshape((-1,) + (1,) * len(self.shape))
-        return Frame((len(counter), *self.shape), {**self.names, name: column})
 
 
 class _Evaluator:
@@ -138,6 +81,8 @@ class _Evaluator:
             raise
         except KeyError:
             raise FormulaError("this is not part of a formula", node) from None
+        except (ArithmeticError, TypeError, ValueError, MemoryError) as error:
+            raise FormulaError(f"this has no value: {error}", node) from error
 
     def number(self, node: ast.expr, frame: Frame) -> Value:
         """The plain value of a part."""
@@ -429,6 +374,8 @@ class _Evaluator:
         if np.size(start) == 0 or np.size(stop) == 0:
             return
         first, last = int(np.min(start)), int(np.max(stop))
+        if (last - first) // step > MOST_ITERATIONS:
+            raise FormulaError(f"a generator runs at most {MOST_ITERATIONS} times", call)
         at_once = max(1, ELEMENTS_AT_ONCE // max(prod(frame.shape), 1))
         for begin in range(first, last, step * at_once):
             counter = np.arange(begin, min(last, begin + step * at_once), step)

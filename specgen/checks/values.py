@@ -21,6 +21,8 @@ from specgen.checks.dtypes import TYPES, ElementType, exact, stored
 
 Value = Any
 INT64 = 2**63
+MOST_BITS = 4096
+"""Bits that a left shift may add to an integer."""
 
 
 class FormulaError(Exception):
@@ -82,7 +84,7 @@ def _integer_binary(op: type, a: Value, b: Value) -> Value:
 
 
 def _shift_left(a: int, b: int) -> int:
-    return a << min(b, 4096)
+    return a << min(b, MOST_BITS)
 
 
 _INTEGER: dict[type, Callable[[Any, Any], Any]] = {
@@ -136,6 +138,8 @@ def binary(op: type, a: Value, b: Value) -> Value:
         raise FormulaError("division by zero")
     if op in (ast.LShift, ast.RShift) and np.any(np.asarray(b) < 0):
         raise FormulaError("a negative shift amount")
+    if op is ast.LShift and largest(b) > MOST_BITS:
+        raise FormulaError(f"a shift by more than {MOST_BITS}")
     if op is ast.RShift and not isinstance(b, np.ndarray):
         b = min(b, 63) if isinstance(a, np.ndarray) else b
     return _integer_binary(op, a, b)

@@ -156,6 +156,9 @@ ERRORS = {
     "sum(1 for n in range(3))": "already has a meaning",
     "unpack(row, i8)": "bits need a type",
     "unpack(i32(row), i8)[lane]": "has 4 elements",
+    "1 << 5000": "a shift by more than 4096",
+    "(1 << 4000) * 0.5": "this has no value",
+    "sum(k for k in range(1 << 40))": "at most 16777216 times",
     "target.subgroup_size": "not part of a formula",
     "subgroup.sum(row)": "no function `subgroup.sum`",
 }
