@@ -62,14 +62,15 @@ def emit(spec: Spec, root: Path, options: BuildOptions) -> Emitted:
         raise NotAdmitted(tuple(diagnostics), by_target=len(errors) == len(planning.refusals))
     first = next(iter(planned.values()))
     files: dict[str, bytes] = {"source.mlir": first.source_text.encode()}
-    spec_files = _inputs(spec)
-    digests = fingerprint.inputs(root, spec_files) or {}
+    suite = plan_suite(spec, first.instance, first.scheduled)
+    references = list(suite.references)
+    files |= {f"references/{name}": (root / name).read_bytes() for name in references}
+    digests = fingerprint.inputs(root, [*_inputs(spec), *references]) or {}
     for target, plan in planned.items():
         if plan.source_text != first.source_text:
             files[f"{target}/source.mlir"] = plan.source_text.encode()
         files.update({f"{target}/{name}": data for name, data in _lower(plan, digests).items()})
     manifest = _manifest(spec, planned, options, digests)
-    suite = plan_suite(spec, first.instance, first.scheduled)
     files[f"test_{spec.name.text}.py"] = render_suite(suite, manifest).encode()
     files[f"bench_{spec.name.text}.py"] = render_benchmark(suite, manifest).encode()
     return Emitted(files, manifest, tuple(planned), planning.refused, tuple(diagnostics), planning.dumps)
