@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fault_kinds_machines import code, launch, same_as_interpreter
 from fault_kinds_product import diagnostics_of, findings, line_of, refused, run, runs, sweep, zeros
 
 ATTENTION = """\
@@ -68,6 +69,23 @@ def test_b28_weight_zero_does_not_hide_garbage(poison: float | None) -> None:
     for policies in ({"depth": 1, "factor": 1}, {"depth": 3, "factor": 2}, {"depth": 2, "factor": 4}):
         for left, right in zip(sweep(ATTENTION, launches, **policies), wanted, strict=True):
             assert left["out"].tolist() == right, policies
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1151", "gfx1201", "vulkan1.3"])
+def test_b28_on_machines(target: str) -> None:
+    """The built code leaves the slots past the length alone as well: guards lie where they end."""
+    launches = []
+    for length in (1, 3, 4, 9):
+        score = np.arange(length, dtype=np.int32) % 5
+        cache = (np.arange(length * 32) % 13).astype(np.float32)
+        launches.append({"length": length, "score": score, "cache": cache, "out": zeros(32)})
+    for given in launches:
+        weight = 2.0 ** given["score"]
+        exact = (weight[:, None] * given["cache"].reshape(-1, 32)).sum(0)
+        for entry in ("", "serial"):
+            result = launch(ATTENTION, given, target, entry=entry)
+            assert result.findings == (), [str(f) for f in result.findings]
+            assert np.allclose(result.outputs["out"], exact / weight.sum(), rtol=1e-6, atol=0)
 
 
 SCALED = """\
@@ -148,6 +166,23 @@ def test_b30_no_read_past_the_end() -> None:
         assert left["out"].tolist() == [2 * at for at in range(n)]
     short = {"n": 7, "x": np.arange(6, dtype=np.float32), "out": zeros(7)}
     assert {f.kind for f in findings(TAIL, short)} == {"out-of-bounds"}, "an over-read of one element is seen"
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1151", "gfx1201", "vulkan1.3"])
+@pytest.mark.parametrize("text", [TAIL, SCALED], ids=["tail", "scaled"])
+def test_b30_machine_reads_end_with_the_data(text: str, target: str) -> None:
+    """Masked vector reads of the built code touch nothing behind the data either: a finding would tell."""
+    if text is TAIL:
+        same_as_interpreter(TAIL, [tail_launches()[n] for n in (0, 1, 6, 7, 8, 16)], target)
+        return
+    given = []
+    for n in (0, 1, 7, 8, 9, 31):
+        groups = -(-n // 8)
+        given.append(
+            {"n": n, "packed": (np.arange(n) % 7 - 3).astype(np.int8), "scale": np.ones(groups, np.float32)}
+            | {"rhs": (1 + np.arange(n) % 5).astype(np.float32), "out": zeros(1)}
+        )
+    same_as_interpreter(SCALED, given, target)
 
 
 def test_b31_guarded_tails_are_accepted() -> None:
@@ -245,6 +280,18 @@ def test_b33_offsets_past_32_bits() -> None:
         found = findings(FAR, {"at": at, "x": x, "out": zeros(32)})
         assert {f.kind for f in found} == {"out-of-bounds"}, at
         assert all(int(f.where.split(":")[1]) == line_of(FAR) for f in found)
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1151", "gfx1201"])
+def test_b33_machine_addresses_do_not_wrap(target: str) -> None:
+    """The machine code's address of a far row lies far away too: reported as outside, not read from the start."""
+    x = np.arange(32, dtype=np.float32)
+    assert launch(FAR, {"at": 0, "x": x, "out": zeros(32)}, target).outputs["out"].tolist() == x.tolist()
+    for at in (16, 32, 48, 63):
+        result = launch(FAR, {"at": at, "x": x, "out": zeros(32)}, target)
+        assert {f.kind for f in result.findings} == {"out-of-bounds"}, "2^32 bytes a row: 32 bits would give row 0"
+        assert all(int(f.where.split(":")[1]) == line_of(FAR) for f in result.findings)
+    assert code(FAR, target).entries[0].scalar_spills == 0
 
 
 RAGGED_K = """\

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fault_kinds_machines import same_as_interpreter
 from fault_kinds_product import ORDERS, diagnostics_of, line_of, plan, refused, run, runs, sweep, zeros
 
 from specgen import ir
@@ -261,6 +262,21 @@ def test_b07_rotation_at_every_exit(depth: int) -> None:
     counts = [*range(15), 63, 64]
     for count, left in zip(counts, sweep(ROWS, row_launches(counts), depth=depth), strict=True):
         assert np.array_equal(left["out"], folded(count)), count
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1151", "gfx1201", "vulkan1.3"])
+@pytest.mark.parametrize(("depth", "factor"), [(3, 1), (5, 1), (4, 2), (3, 3)])
+def test_b07_rotation_in_the_built_code(target: str, depth: int, factor: int) -> None:
+    """The same of the code that ships; buffers end with the active rows, every sum is a whole number below 2^24."""
+    text = ROWS.replace("i32", "f32").replace("total * 3", "total * 2")
+    counts = [0, 1, 2, 3, 4, 5, 6, 9]
+    launches = [{"count": c, "x": np.arange(c * 32, dtype=np.float32), "out": zeros(32)} for c in counts]
+    lefts = same_as_interpreter(text, launches, target, depth=depth, factor=factor)
+    for count, left in zip(counts, lefts, strict=True):
+        total = np.zeros(32)
+        for row in range(count):
+            total = total * 2 + 32 * row + np.arange(32)
+        assert left["out"].tolist() == total.tolist(), count
 
 
 @pytest.mark.parametrize("order", ORDERS)
