@@ -130,6 +130,8 @@ def _integer_rules() -> dict[str, str]:
         "v_mad_nc_i64_i32": "D0.i64 = 64'I(S0.i32) * 64'I(S1.i32) + S2.i64",
         "s_addk_i32": high,
         "s_addk_co_i32": high,
+        "s_add_i32": "tmp = 64'I(S0.i32) + 64'I(S1.i32); D0.i32 = tmp.i32; SCC = tmp != 64'I(tmp.i32)",
+        "s_sub_i32": "tmp = 64'I(S0.i32) - 64'I(S1.i32); D0.i32 = tmp.i32; SCC = tmp != 64'I(tmp.i32)",
         "s_movk_i32": "D0.i32 = SIMM16.i32",
         "s_cmovk_i32": "if SCC then D0.i32 = SIMM16.i32 endif",
         "s_mulk_i32": "D0.i32 = D0.i32 * SIMM16.i32",

@@ -9,6 +9,7 @@ the pair s[4:5]), `ex` the EXEC mask as booleans, `m` either True (all lanes act
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -33,6 +34,10 @@ PRIVATE_APERTURE: Final = 0x2000_0000 << 32
 """Flat addresses with these high halves mean workgroup memory and scratch (any distinct values would do)."""
 
 _FLOAT_FORMAT: Final = {16: (np.float16, np.uint16), 32: (np.float32, np.uint32), 64: (np.float64, np.uint64)}
+
+
+_PURE: Final = re.compile(r"(t\d+|scc) = (.*)")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 class Unsupported(Exception):
@@ -182,17 +187,17 @@ class Emitter:
             return self._scalar_source(code, bits)
         kind = "u64" if bits == 64 else "u32"
         if code == self.arch.null:
-            return Value(self.number(0, kind), kind)
+            return constant(0, kind)
         if 128 <= code <= 208:
-            return Value(self.number(_small(code, bits), kind), kind)
+            return constant(_small(code, bits), kind)
         if code in INLINE_FLOATS:
-            return Value(self.number(_inline_float(code, bits, number), kind), kind)
+            return constant(_inline_float(code, bits, number), kind)
         if code == LITERAL:
-            return Value(self.number(_literal(inst.literal or 0, bits, number), kind), kind)
+            return constant(_literal(inst.literal or 0, bits, number), kind)
         if code == 253:
             return Value(f"{self.scc()}.astype({kind})", kind)
         if code in (235, 237):
-            return Value(self.number(SHARED_APERTURE if code == 235 else PRIVATE_APERTURE, "u64"), "u64")
+            return constant(SHARED_APERTURE if code == 235 else PRIVATE_APERTURE, "u64")
         raise Unsupported(f"source operand {code}")
 
     def _vector_source(self, code: int, bits: int) -> Value:
@@ -268,8 +273,8 @@ class Emitter:
     def function(self, result: str | None) -> str:
         """Source of `block(st, ix)`; `result` is the branch condition [waves] that it returns."""
         head = ["def block(st, ix):"]
-        lines = self._prologue() + self.lines + self._epilogue()
-        lines.append(f"return {result}" if result else "return None")
+        tail = self._epilogue() + ([f"return {result}"] if result else ["return None"])
+        lines = self._prologue() + without_dead(self.lines + tail)
         return "\n".join(head + ["    " + line for line in lines]) + "\n"
 
     @property
@@ -314,6 +319,26 @@ class Emitter:
         if back:
             lines.append("if type(ix) is ndarray: " + "; ".join(back))
         return lines
+
+
+def without_dead(lines: list[str]) -> list[str]:
+    """Lines without the temporaries and flags that nothing reads: most scalar flags are overwritten unread."""
+    live: set[str] = set()
+    kept = []
+    for line in reversed(lines):
+        match = _PURE.match(line)
+        if match is not None:
+            if match[1] not in live:
+                continue
+            live.discard(match[1])
+        live.update(_NAME.findall(line if match is None else match[2]))
+        kept.append(line)
+    return kept[::-1]
+
+
+def constant(bits: int, kind: str) -> Value:
+    """Known bits as a value."""
+    return Value(f"{kind}({bits})", kind, bits)
 
 
 def raw_bits(value: Value, want: str) -> str:

@@ -39,6 +39,8 @@ class Space:
         self.valid: Array | None = np.zeros(padded, np.uint8) if tracked else None
         self._trusted = False
         """Whether the access just admitted goes to bytes that all count as written."""
+        self._step = 1
+        """Alignment in bytes that the access just admitted must have."""
         self._report = report
         self._views: dict[int, Array] = {}
         self._windows: dict[tuple[int, int], Array] = {}
@@ -70,20 +72,32 @@ class Space:
         """`size` (1, 2 or a multiple of 4) bytes a lane as uint32 words of shape [..., max(1, size // 4)]."""
         mask = self.admit(offsets, mask, size, site, write=False)
         safe = offsets if mask is True else np.where(mask, offsets, 0)
+        low_bits = self._low_bits(safe, mask, size, site)
         if self.valid is not None and not self._trusted:
             self._check_valid(safe, mask, size, site)
-        words = self._gather(self.bytes, safe, size)
+        words = self._gather(self.bytes, safe, size, low_bits)
         if mask is not True:
             words = np.where(mask[..., None], words, np.uint32(0))
         return words
 
+    def _low_bits(self, offsets: Array, mask: Mask, size: int, site: Site) -> int:
+        """The union of the offsets' bits, which tells the alignment of all; reports what is not aligned enough."""
+        if size == 1 or not offsets.size:
+            return 0
+        low_bits = int(np.bitwise_or.reduce(offsets, axis=None))
+        if low_bits & (self._step - 1):
+            odd = (offsets & (self._step - 1) != 0) & mask
+            detail = f"not a multiple of {self._step}: {self.describe(offsets, odd, size)}"
+            self._report("misaligned", site, odd, detail)
+        return low_bits
+
     def peek(self, offsets: Array, size: int) -> Array:
         """The word of up to four bytes at each offset, without any check."""
-        return self._gather(self.bytes, offsets, size)[..., 0]
+        return self._gather(self.bytes, offsets, size, int(np.bitwise_or.reduce(offsets, axis=None)))[..., 0]
 
-    def _gather(self, source: Array, offsets: Array, size: int) -> Array:
+    def _gather(self, source: Array, offsets: Array, size: int, low_bits: int) -> Array:
         width = min(size, 4)
-        if width > 1 and int(np.bitwise_or.reduce(offsets, axis=None)) & (width - 1):
+        if low_bits & (width - 1):
             return self._gather_bytes(source, offsets, size)
         if size <= 4:
             view = self._view(width) if source is self.bytes else source.view(_UNSIGNED[width])
@@ -105,15 +119,18 @@ class Space:
         """Write `size` bytes a lane from uint32 arrays; of several lanes at one address the last one wins."""
         mask = self.admit(offsets, mask, size, site, write=True)
         shape = offsets.shape
+        if self._step > 1:
+            self._low_bits(offsets if mask is True else np.where(mask, offsets, 0), mask, size, site)
         if mask is not True:
             offsets = offsets[mask]
             words = [np.broadcast_to(word, shape)[mask] for word in words]
-        self._scatter(offsets, size, words)
+        low_bits = int(np.bitwise_or.reduce(offsets, axis=None)) if size > 1 and offsets.size else 0
+        self._scatter(offsets, size, words, low_bits)
         self._mark_valid(offsets, size)
 
-    def _scatter(self, offsets: Array, size: int, words: list[Array]) -> None:
+    def _scatter(self, offsets: Array, size: int, words: list[Array], low_bits: int) -> None:
         width = min(size, 4)
-        if width > 1 and offsets.size and int(np.bitwise_or.reduce(offsets, axis=None)) & (width - 1):
+        if low_bits & (width - 1):
             stacked = np.stack([np.broadcast_to(word, offsets.shape) for word in words], -1)
             self.bytes[offsets[..., None] + np.arange(size)] = stacked.view(np.uint8)[..., :size]
         elif size <= 4:
@@ -125,7 +142,8 @@ class Space:
 
     def _check_valid(self, offsets: Array, mask: Mask, size: int, site: Site) -> None:
         assert self.valid is not None
-        known = self._gather(self.valid, offsets, size)
+        low_bits = int(np.bitwise_or.reduce(offsets, axis=None)) if size > 1 else 0
+        known = self._gather(self.valid, offsets, size, low_bits)
         full = np.uint32({1: 0x01, 2: 0x0101}.get(size, 0x01010101))
         if (known == full).all():
             return
@@ -242,11 +260,11 @@ class Arena(Space):
         return self.bytes[buffer.start : buffer.end].copy()
 
     def admit(self, offsets: Array, mask: Mask, size: int, site: Site, write: bool) -> Mask:
-        self._trusted = False
+        self._trusted, self._step = False, 1
         active = offsets if mask is True else offsets[np.broadcast_to(mask, offsets.shape)]
         if not active.size:
             return mask
-        low, high = int(active.min()), int(active.max()) + size
+        low, high = int(np.minimum.reduce(active, axis=None)), int(np.maximum.reduce(active, axis=None)) + size
         buffer = self._last.get(site[0])
         if buffer is None or low < buffer.start or high > buffer.end:
             buffer = next((b for b in self.buffers if b.start <= low and high <= b.end), None)
@@ -256,14 +274,9 @@ class Arena(Space):
         if write and not buffer.writable:
             return self._refuse(offsets, mask, np.ones(offsets.shape, bool), size, site, "store to read-only memory; ")
         self._trusted = buffer.written
-        step = min(size, buffer.item)
-        if step > 1 and int(np.bitwise_or.reduce(active, axis=None)) & (step - 1):
-            self._report_odd(offsets, mask, step, size, site)
+        # The largest power of two that divides the element size (elements of 12 bytes need 4).
+        self._step = min(size & -size, buffer.item & -buffer.item)
         return mask
-
-    def _report_odd(self, offsets: Array, mask: Mask, step: int, size: int, site: Site) -> None:
-        odd = (offsets & (step - 1) != 0) & mask
-        self._report("misaligned", site, odd, f"not a multiple of {step}: {self.describe(offsets, odd, size)}")
 
     def _admit_each(self, offsets: Array, mask: Mask, size: int, site: Site) -> Mask:
         position = np.searchsorted(self._starts, offsets, side="right") - 1

@@ -14,6 +14,7 @@ from specgen.devices.amdgpu_emulator.values import (
     WIDTH,
     Result,
     Value,
+    float_of_bits,
     is_float,
     literal,
     normal_type,
@@ -88,7 +89,10 @@ class Translator:
         kind = normal_type(name)
         if value.const is not None:
             if is_float(kind) and not isinstance(value.const, float):
-                raise Untranslatable("bits of a whole number as a float")
+                number = float_of_bits(int(value.const), kind)
+                if number != number:  # keep the payload
+                    return Value(f"u{WIDTH[kind]}({int(value.const)}).view({kind})", kind)
+                return Value(literal(number, kind), kind, number)
             return Value(literal(value.const, kind), kind, wrap(value.const, kind))
         if value.type in (kind, "mask"):
             return value
@@ -255,6 +259,7 @@ class Translator:
             kinds = (yes.type, no.type)
             kind = "u1" if kinds == ("u1", "u1") else "f32" if "f" in (yes.type[0], no.type[0]) else "u32"
             kind = "i32" if kind == "u32" and min(yes.const, no.const) < 0 else kind
+            kind = f"{kind[0]}64" if kind in ("u32", "i32") and "u64" in kinds else kind
         return Value(f"where({condition}, {self.convert(yes, kind)}, {self.convert(no, kind)})", kind)
 
     def _slice(self, value: Value, high: Value, low: Value) -> Value:

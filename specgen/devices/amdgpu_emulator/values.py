@@ -6,6 +6,7 @@ A value is Python source text with a type: `u8 ... u64`, `i8 ... i64`, `f16 f32 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -97,6 +98,13 @@ def normal_type(name: str) -> str:
     if name not in WIDTH:
         raise Untranslatable(f"type {name}")
     return name
+
+
+def float_of_bits(bits: int, kind: str) -> float:
+    """The number that these bits are in a floating type."""
+    width = WIDTH[kind]
+    raw = (bits & ((1 << width) - 1)).to_bytes(width // 8, "little")
+    return float(struct.unpack({16: "<e", 32: "<f", 64: "<d"}[width], raw)[0])
 
 
 def literal(value: int | float | bool, kind: str) -> str:
