@@ -82,9 +82,11 @@ def _subscripts(target: Expr) -> Iterator[tuple[Expr, ast.AST]]:
 
 
 def names_in(tree: ast.AST) -> Iterator[ast.Name]:
-    """The value names of an expression: not the functions that it calls, not the keywords of calls."""
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called)
+    """The value names of an expression: not the functions that it calls, nor keywords of calls, nor `round`'s word."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    others = {id(call.func) for call in calls}
+    others |= {id(given.value) for call in calls for given in call.keywords if given.arg == "round"}
+    return (node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in others)
 
 
 def called_in(tree: ast.AST) -> Iterator[str]:
