@@ -117,6 +117,14 @@ def test_b45_words_stay_words() -> None:
     assert line_of(time_of_day) in [line for _, line in refused(time_of_day)], "12:30 is not 750"
 
 
+def test_b45_word_of_a_keyword_is_no_buffer() -> None:
+    """The word of `round=zero` is a word also where a buffer is called `zero`."""
+    text = WORDS.replace("  on: {buffer: f32", "  zero: {buffer: f16").replace("on[yes]", "zero[yes]")
+    text = text.replace('"off[yes] + (1 if n == N else 2)"', '"f16(off[yes] + (1 if n == N else 2), round=zero)"')
+    left = run(text, {"off": np.full(4, 1e9, np.float32), "zero": zeros(4, np.float16)})
+    assert left["zero"].tolist() == [65504.0] * 4
+
+
 def test_b46_repeated_keys() -> None:
     """A key written twice is an error that names both lines, in YAML and in TOML."""
     text = PLAIN.replace("  do:\n", "  schedule: {unroll: 4}   # here\n  do:\n")
