@@ -150,7 +150,7 @@ def _recurring(body: Body) -> set[SSAValue]:
                 known |= wider
                 changed = True
     cyclic = {arg for arg, known in reach.items() if arg in known}
-    return cyclic | {arg for arg, known in reach.items() if known & cyclic}
+    return {arg for arg, known in reach.items() if known & cyclic}
 
 
 def _queue_length(body: Body, recurring: set[SSAValue]) -> int:

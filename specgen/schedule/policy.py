@@ -20,7 +20,7 @@ FORM = "motif.form"
 """Which part of a scheduled loop an `scf.for` is: `steady`, `serial` (too short to pipeline) or `remainder`."""
 
 LAST = "motif.last"
-"""On the op behind a steady loop with a serial side that computes the counter of the last iteration that the loop and its drain run."""
+"""On the op behind a steady loop with a serial side that computes the last counter of the loop and its drain."""
 TOUCHED = "motif.touched"
 """On a function that has a loop with a policy, while passes run: others stay as they are, to the letter."""
 HEIGHT = "motif.height"

@@ -94,7 +94,7 @@ FAULTS = (
     Fault("hazards", "if space_of(left) != space_of(right):\n        return True", "return True"),
     Fault("orders", "max(0, self.count - queue)", "self.count"),
     Fault("orders", "if previous is not None and group != previous:", "if False:"),
-    Fault("orders", "return cyclic | {", "return {"),
+    Fault("orders", "if known & cyclic}", "if False}"),
     # Unrolling.
     Fault(
         "unroll",

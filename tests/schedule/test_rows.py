@@ -66,6 +66,13 @@ def test_exact_loops_are_judged_by_their_length(trips: int, outcome: str) -> Non
     assert row.reason == (None if outcome == "pipelined" else "never runs 3 iterations")
 
 
+@pytest.mark.parametrize(("most", "outcome"), [(2, "serial"), (3, "pipelined")])
+def test_ranges_are_judged_by_their_end(most: int, outcome: str) -> None:
+    """A loop that may run as often as the depth asks for is pipelined."""
+    text = kernels.SUM_ROWS.format(policy=kernels.policy(pipeline=3), inner="").replace("0, 64", f"0, {most}")
+    assert [row.outcome for row in schedule(parse(text)).rows] == [outcome]
+
+
 def test_no_policy_no_row_no_change() -> None:
     """A kernel without policies stays as it is."""
     module = kernels.module(kernels.SUM_ROWS)

@@ -147,6 +147,6 @@ scf.yield %t : f32
   %s = arith.addf %u, %y : f32
   scf.yield %s : f32
 } else {
-  scf.yield %acc : f32
+  scf.yield %f0 : f32
 }
 scf.yield %t : f32
