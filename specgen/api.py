@@ -85,9 +85,9 @@ class Artifact:
     def run(self, device: str, /, grid: Grid | None = None, entry: str = "default", **args: Any) -> Run:
         """Run an entry point once on a device.
 
-        Buffers are numpy arrays (any shape; passed flat in memory order), scalars are numbers. A buffer that is only
-        written may be left out: it is allocated in its declared shape. Raises `DeviceError` when the device is
-        absent or cannot run the artifact.
+        Buffers are numpy arrays in their declared shape, or flat in memory order; scalars are numbers. A buffer that
+        is only written may be left out: it is allocated in its declared shape. Raises `DeviceError` when the device
+        is absent or cannot run the artifact.
 
         >>> artifact.run("interpreter", n=4, a=2.0, x=x, y=y).outputs["y"]             # doctest: +SKIP
         """
@@ -99,16 +99,27 @@ class Artifact:
         if reason is not None:
             raise DeviceError(f"device {device} is not available: {reason}")
         try:
-            return opened.load(self._device_artifact(), entry).launch(self._arrays(args), grid)
+            return opened.load(self.for_device(), self.symbol(entry)).launch(self.arrays(args), grid)
         finally:
             opened.close()
 
-    def _device_artifact(self) -> DeviceArtifact:
+    def symbol(self, entry: str) -> str:
+        """The entry point of a variant, by its name or symbol; raises `DeviceError` when there is none."""
+        from specgen.manifest import find_entry
+
+        return str(find_entry(self.manifest, entry)["symbol"])
+
+    def for_device(self) -> DeviceArtifact:
+        """The artifact as devices take it."""
         from specgen.devices.base import Artifact as DeviceArtifact
 
         return DeviceArtifact(self.name, self.target, self.manifest, self.files)
 
-    def _arrays(self, args: dict[str, Any]) -> dict[str, Any]:
+    def arrays(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Arguments as devices take them: every one of them, buffers flat in memory order and of the declared type.
+
+        Raises `DeviceError` for an unknown or missing argument.
+        """
         from math import prod
 
         import numpy as np
@@ -129,7 +140,10 @@ class Artifact:
             elif name not in args:
                 raise DeviceError(f"argument {name} is missing")
             elif row["kind"] == "buffer":
-                result[name] = np.ascontiguousarray(args[name], dtype(row["type"])).reshape(-1)
+                array = np.asarray(args[name], dtype(row["type"]))
+                if array.ndim == len(row["order"]):
+                    array = array.transpose(row["order"])
+                result[name] = np.ascontiguousarray(array).reshape(-1)
             else:
                 result[name] = args[name]
         return result

@@ -15,6 +15,7 @@ COMMANDS = {
     "build": "Build artifacts, tests, benchmarks and reports.",
     "test": "Run the correctness suites of specs or built folders.",
     "run": "Build a spec in memory and run it once.",
+    "trace": "Print what one wave executes on the emulator.",
     "explain": "Explain a diagnostic code.",
     "schema": "Print the schema of the spec language.",
     "targets": "List the targets and their facts.",

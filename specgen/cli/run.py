@@ -41,7 +41,7 @@ def command(
     from specgen.devices.base import DeviceError
 
     artifact = build_artifact(spec, device, target, settings)
-    values = {name: _value(artifact.manifest, name, text) for name, text in _pairs("--arg", arguments)}
+    values = argument_values(artifact.manifest, arguments)
     sinks = dict(_pairs("--out", outputs))
     _check_sinks(artifact.manifest, sinks)
     try:
@@ -104,6 +104,11 @@ def _policies(settings: tuple[str, ...]) -> dict[str, Any]:
     from specgen.cli.build import parse_value
 
     return {name: parse_value(text) for name, text in _pairs("--set", settings)}
+
+
+def argument_values(manifest: Any, texts: tuple[str, ...]) -> dict[str, Any]:
+    """The values of `--arg` options; ends with status 2 for what is no argument."""
+    return {name: _value(manifest, name, text) for name, text in _pairs("--arg", texts)}
 
 
 def _pairs(option: str, texts: tuple[str, ...]) -> list[tuple[str, str]]:

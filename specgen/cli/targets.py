@@ -22,9 +22,9 @@ def command(form: str, quiet: bool, verbose: bool) -> None:
     click.echo(f"{'target':<16} {'kind':<7} {'subgroup':>8} {'memory':>7} {'registers':>9}  features")
     for t in loaded:
         features = [n for n in ("matrix", "transpose_read", "split_barrier", "async_copy") if getattr(t, n)]
+        size, registers = t.subgroup_size or "open", t.max_registers or "open"
         click.echo(
-            f"{t.name:<16} {t.kind:<7} {t.subgroup_size or 'open':>8} {t.workgroup_memory:>7} {t.max_registers or 'open':>9}"
-            f"  {' '.join(features) or '-'}"
+            f"{t.name:<16} {t.kind:<7} {size:>8} {t.workgroup_memory:>7} {registers:>9}  {' '.join(features) or '-'}"
         )
     if verbose:
         click.echo(f"default of build: {' '.join(targets.DEFAULT)}")
