@@ -15,6 +15,7 @@ from specgen.devices.amdgpu_emulator.values import (
     Result,
     Value,
     float_of_bits,
+    fold,
     is_float,
     literal,
     normal_type,
@@ -225,19 +226,10 @@ class Translator:
         return Value(f"({a} {op} {b})", kind, ufunc=ufunc)
 
     def _fold(self, op: str, left: Value, right: Value) -> Value:
-        a, b = left.const, right.const
-        assert a is not None
-        assert b is not None
-        floating = isinstance(a, float) or isinstance(b, float)
-        operations: dict[str, Callable[[], int | float | bool]] = {
-            "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "%": lambda: int(a) % int(b),
-            "/": lambda: a / b if floating else int(a) // int(b), "&": lambda: int(a) & int(b),
-            "|": lambda: int(a) | int(b), "^": lambda: int(a) ^ int(b), "<<": lambda: int(a) << int(b),
-            ">>": lambda: int(a) >> int(b), "**": lambda: float(a) ** b, "==": lambda: a == b, "!=": lambda: a != b,
-            "<>": lambda: a != b, "<": lambda: a < b, ">": lambda: a > b, "<=": lambda: a <= b, ">=": lambda: a >= b,
-            "&&": lambda: bool(a) and bool(b), "||": lambda: bool(a) or bool(b),
-        }  # fmt: skip
-        const = operations[op]()
+        assert left.const is not None
+        assert right.const is not None
+        const = fold(op, left.const, right.const)
+        floating = isinstance(left.const, float) or isinstance(right.const, float)
         kind = "u1" if isinstance(const, bool) else self._common(left, right) if floating else left.type
         return Value(literal(const, kind), kind, const)
 

@@ -7,7 +7,7 @@ A value is Python source text with a type: `u8 ... u64`, `i8 ... i64`, `f16 f32 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -98,6 +98,20 @@ def normal_type(name: str) -> str:
     if name not in WIDTH:
         raise Untranslatable(f"type {name}")
     return name
+
+
+def fold(op: str, a: int | float | bool, b: int | float | bool) -> int | float | bool:
+    """A binary operator of the pseudocode on two known numbers."""
+    floating = isinstance(a, float) or isinstance(b, float)
+    operations: dict[str, Callable[[], int | float | bool]] = {
+        "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "%": lambda: int(a) % int(b),
+        "/": lambda: a / b if floating else int(a) // int(b), "&": lambda: int(a) & int(b),
+        "|": lambda: int(a) | int(b), "^": lambda: int(a) ^ int(b), "<<": lambda: int(a) << int(b),
+        ">>": lambda: int(a) >> int(b), "**": lambda: float(a) ** b, "==": lambda: a == b, "!=": lambda: a != b,
+        "<>": lambda: a < b or a > b, "<": lambda: a < b, ">": lambda: a > b, "<=": lambda: a <= b,
+        ">=": lambda: a >= b, "&&": lambda: bool(a) and bool(b), "||": lambda: bool(a) or bool(b),
+    }  # fmt: skip
+    return operations[op]()
 
 
 def float_of_bits(bits: int, kind: str) -> float:
