@@ -16,6 +16,7 @@ COMMANDS = {
     "test": "Run the correctness suites of specs or built folders.",
     "run": "Build a spec in memory and run it once.",
     "trace": "Print what one wave executes on the emulator.",
+    "report": "Show compile reports.",
     "explain": "Explain a diagnostic code.",
     "schema": "Print the schema of the spec language.",
     "targets": "List the targets and their facts.",
