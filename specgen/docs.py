@@ -12,6 +12,7 @@ from pathlib import Path
 
 PAGES: dict[str, str] = {
     "diagnostics.md": "specgen.diagnostics.catalogue:page",
+    "emulator.md": "specgen.devices.amdgpu_emulator.optable_doc:markdown",
     "numerics.md": "specgen.numerics:page",
     "report.md": "specgen.report.schema:page",
     "spec-reference.md": "specgen.reference:page",

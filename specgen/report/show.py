@@ -102,4 +102,4 @@ def _svg_format() -> str:
 
     from rich._export_format import CONSOLE_SVG_FORMAT
 
-    return re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    return re.sub(r"@font-face \{\{.*?\}\}|<!--.*?-->", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
