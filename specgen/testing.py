@@ -81,6 +81,7 @@ def run_suite(folder: Path, options: SuiteOptions) -> SuiteResult:
     manifest = read_manifest(folder)
     if manifest is None:
         return SuiteResult(0, 0, 0, Counter(), (), (f"{folder}: no manifest of specgen",))
+    folder = folder.absolute()  # pytest runs in another folder
     suite = folder / f"test_{manifest['spec']['name']}.py"
     with tempfile.TemporaryDirectory(prefix="specgen-test-") as scratch:
         results = Path(scratch) / "results.xml"
