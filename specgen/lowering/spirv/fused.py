@@ -9,11 +9,9 @@ one of the two forms.
 from __future__ import annotations
 
 from specgen.lowering.spirv.builder import Id
+from specgen.lowering.spirv.constants import FMA_IS_FUSED
 from specgen.lowering.spirv.convert import narrow, odd_bits
 from specgen.lowering.spirv.emitter import Emitter
-
-FMA_IS_FUSED = 0
-"""SpecId of the constant that tells whether GLSL's Fma rounds once."""
 
 BIAS = 127
 FARTHEST_ADDEND = 40
