@@ -98,7 +98,7 @@ class Layout:
         return bool((host[slot.start : slot.start + slot.size] != _bytes(args[name])).any())
 
     def broken_guards(self, host: Any) -> Iterator[tuple[str, str, int]]:
-        """Changed guards: the nearest buffer, "before" or "behind" it, and how many bytes away."""
+        """Changed guards: the nearest buffer, "before" or "behind" it, and how far off the first changed byte is."""
         import numpy as np
 
         pattern = np.frombuffer(GUARD_PATTERN, np.uint8)
@@ -114,7 +114,7 @@ class Layout:
             if behind >= 0 and (before >= len(self.slots) or from_last <= to_next):
                 yield self.slots[behind].name, "behind the end of", from_last
             else:
-                yield self.slots[before].name, "before the start of", to_next
+                yield self.slots[before].name, "before the start of", high - low - int(wrong[0])
 
 
 def _bytes(array: Any) -> Any:
