@@ -61,7 +61,7 @@ def _back_end(plan: Planned, binary: AmdgpuBinary | SpirvBinary) -> dict[str, An
             "llvm": binary.llvm,
             "entries": {entry.name: entry.report for entry in binary.entries},
             "machine_loops": [row for entry in binary.entries for row in entry.machine_loops],
-            "findings": [f"{entry.name}: {text}" for entry in binary.entries for text in entry.findings],
+            "findings": _findings(plan, [text for entry in binary.entries for text in entry.findings]),
         }
     from specgen.report.spirv_words import entry_words
 
@@ -118,6 +118,22 @@ def _schedule(plan: Planned) -> dict[str, Any]:
         },
         "loop_unrolls": {"rows": [row.as_dict() for row in scheduled.unroll_rows]},
     }
+
+
+def _findings(plan: Planned, texts: list[str]) -> list[str]:
+    """What the back end could not find, once each, and the scheduled loops that are no loops any more."""
+    from specgen.ir import locations
+
+    left = {(f.sym_name.data, locations.text(op)) for f in _functions(plan) for op in f.walk() if op.name == "scf.for"}
+    low = plan.scheduled
+    changed = [r.as_dict() for r in low.rows if r.depth > 1] + [r.as_dict() for r in low.unroll_rows if r.factor > 1]
+    gone = [
+        f"{row['function']}: the machine loop of {row['loop']} at {row['location']} was not found: the trip count is "
+        "known and its rounds became straight code"
+        for row in changed
+        if (row["function"], row["location"]) not in left
+    ]
+    return list(dict.fromkeys([*texts, *gone]))
 
 
 def _barriers(plan: Planned) -> list[dict[str, Any]]:
