@@ -15,6 +15,7 @@ from specgen.devices.base import Arguments, Artifact, DeviceError, DeviceFacts, 
 from specgen.devices.vulkan.arguments import Layout, push_block
 from specgen.devices.vulkan.requirements import Requirements, problems, requirements
 from specgen.devices.vulkan.session import Buffer, Pipeline, Session
+from specgen.devices.vulkan.strengthen import keep_denormals
 
 FILE = "kernel.spv"
 SMALLEST_ARENA = 1 << 20
@@ -94,7 +95,7 @@ class VulkanDevice:
         if needs.specialized and self._constants is None:
             self._constants = probe.constants(session)
         return session.pipeline(
-            module,
+            keep_denormals(module, session.limits),
             symbol,
             needs.push_constants,
             subgroup_size=needs.subgroup_size if session.limits.requires_size else None,

@@ -53,6 +53,7 @@ class Limits:
     timestamp_seconds: float
     features: frozenset[str]
     float_controls: frozenset[str]
+    denormal_independence: int
 
 
 @dataclass(frozen=True)
@@ -169,4 +170,5 @@ def _limits(properties: Any, versions: list[Any], features: frozenset[str], has_
         limits.timestampPeriod * 1e-9 if has_clock else 0.0,
         features,
         controls,
+        v12.denormBehaviorIndependence,
     )

@@ -18,6 +18,7 @@ from specgen.devices.vulkan import requirements as needs
 from specgen.devices.vulkan._gen import api
 from specgen.devices.vulkan.arguments import GUARD_BYTES, GUARD_PATTERN, Layout, push_block, scalar_bytes
 from specgen.devices.vulkan.device import VulkanDevice
+from specgen.devices.vulkan.strengthen import denormal_widths, keep_denormals
 from specgen.devices.vulkan.timing import Prepared
 
 LAYOUTS = json.loads((Path(__file__).parent / "layouts.json").read_text())
@@ -327,3 +328,57 @@ def test_fma_is_probed_and_made_where_the_device_has_none() -> None:
     out = support.elementwise("%r = math.fma %a0, %a1, %a2 : f32", [a, b, c], ["f32"] * 3, "f32")
     exact = a.astype(np.longdouble) * b + c
     np.testing.assert_array_equal(out, exact.astype(np.float32))
+
+
+# Subnormal numbers
+
+
+@pytest.mark.required_in_ci
+@pytest.mark.parametrize(
+    ("offered", "independence", "used", "expected"),
+    [
+        ((16, 32, 64), 1, (16, 32), (16, 32)),
+        ((16, 64), 1, (16, 32), (16,)),
+        ((16, 64), 2, (16, 32), ()),
+        ((16, 64), 0, (16, 32, 64), (16, 64)),
+        ((16,), 0, (16, 32, 64), ()),
+        ((), 1, (32,), ()),
+    ],
+)
+def test_widths_whose_subnormals_are_kept(
+    offered: tuple[int, ...], independence: int, used: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    limits = dataclasses.replace(
+        support.device().session().limits,
+        float_controls=frozenset(f"shaderDenormPreserveFloat{w}" for w in offered),
+        denormal_independence=independence,
+    )
+    assert denormal_widths(used, limits) == expected
+
+
+@pytest.mark.required_in_ci
+def test_a_strengthened_module_is_valid_and_asks_for_subnormals() -> None:
+    module = support.build(copy_kernel()).files["kernel.spv"]
+    limits = dataclasses.replace(
+        support.device().session().limits,
+        float_controls=frozenset({"shaderDenormPreserveFloat32"}),
+        denormal_independence=1,
+    )
+    stronger = keep_denormals(module, limits)
+    support.validate(stronger)
+    wanted = needs.requirements(stronger, "kernel")
+    assert "shaderDenormPreserveFloat32" in wanted.float_modes
+    assert keep_denormals(stronger, limits) == stronger
+
+
+@pytest.mark.required_in_ci
+def test_subnormals_survive_where_the_device_keeps_them() -> None:
+    if "shaderDenormPreserveFloat32" not in support.device().session().limits.float_controls:
+        small = np.array([1e-40, -3e-42], np.float32)
+        # Loads, stores and selects move bits on every device.
+        assert list(support.elementwise("%r = arith.bitcast %a0 : f32 to f32", [small], ["f32"], "f32")) == list(small)
+        return
+    a = np.array([1e-40, 2.0**-126, -3e-42], np.float32)
+    b = np.array([2e-41, -(2.0**-127), 1e-45], np.float32)
+    out = support.elementwise("%r = arith.addf %a0, %a1 : f32", [a, b], ["f32", "f32"], "f32")
+    np.testing.assert_array_equal(out, a + b)
