@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from specgen.devices.amdgpu_emulator import alu, crosslane, hazards, matrix, memory_ops
 from specgen.devices.amdgpu_emulator.decoder import DecodeError, decode
-from specgen.devices.amdgpu_emulator.emitter import Emitter, Unsupported
+from specgen.devices.amdgpu_emulator.emitter import Emitter, Unsupported, vector_index
 from specgen.devices.amdgpu_emulator.evidence import BlockCounts, classify, vector_bytes
-from specgen.devices.amdgpu_emulator.instruction import ARCHITECTURES, Instruction
+from specgen.devices.amdgpu_emulator.instruction import ARCHITECTURES, VECTOR, Instruction
 from specgen.devices.amdgpu_emulator.runtime import namespace
 from specgen.devices.amdgpu_emulator.values import Value
 from specgen.devices.base import DeviceError
@@ -163,15 +163,20 @@ class _Checker:
         whole = inst.name in ("v_readlane_b32", "v_writelane_b32")
         mask = "True" if inst.name.startswith(("v_mfma", "v_wmma")) else None
         before = []
-        for at in sorted(touched.reads_v - self._vectors):
+        high = undefined_high(inst)
+        for at in sorted(touched.reads_v - self._vectors - ({high[0]} if high else set())):
             if not whole:
                 before.append(f"if W.v[{at}] is not True: check_vector(st, {at}, ix, {mask or em.mask}, {index})")
                 self._vectors.add(at)
-        for code in sorted(touched.reads_s - self._scalars):
+        scalar_high = inst.get("src2") + 1 if inst.name in WIDE_ADDENDS else None
+        for code in sorted(touched.reads_s - self._scalars - {scalar_high}):
             before.append(f"if W.s[{code}] is not True: check_scalar(st, {code}, ix, {index})")
             self._scalars.add(code)
         em.lines[start:start] = before
-        for at in sorted(touched.writes_v - self._vectors):
+        if high:
+            em.emit(f"W.follow_v({high[1]}, {high[0]}, ix, {em.mask})")
+            self._vectors.discard(high[1])
+        for at in sorted(touched.writes_v - self._vectors - ({high[1]} if high else set())):
             em.emit(f"if W.v[{at}] is not True: W.mark_v({at}, ix, {'True' if whole else mask or em.mask})")
             self._vectors.add(at)
         for code in sorted(touched.writes_s - self._scalars):
@@ -179,6 +184,21 @@ class _Checker:
             self._scalars.add(code)
         if any("set_exec" in line for line in em.lines[start:]):
             self._vectors.clear()
+
+
+WIDE_ADDENDS: Final = frozenset({"v_mad_u64_u32", "v_mad_i64_i32", "v_mad_co_u64_u32", "v_mad_co_i64_i32"})
+"""Multiply-adds with a 64-bit addend: the low half of the result does not depend on the addend's high half, which
+compilers leave undefined when they want 32 bits."""
+
+
+def undefined_high(inst: Instruction) -> tuple[int, int] | None:
+    """Vector registers of the addend's and of the result's high half; the second is written where the first was."""
+    if inst.name not in WIDE_ADDENDS:
+        return None
+    addend, result = inst.get("src2"), inst.get("vdst")
+    if addend < VECTOR or addend + 1 in (inst.get("src0"), inst.get("src1")):
+        return None
+    return vector_index(addend + 1), vector_index(result + 1)
 
 
 def em_touched(em: Emitter) -> Any:

@@ -113,6 +113,19 @@ class _Written:
         if (known >= self.possible).all():
             self.v[at] = True
 
+    def follow_v(self, at: int, source: int, ix: Any, mask: Mask) -> None:
+        """Where `mask` holds, `at` is written exactly where `source` is."""
+        known = self.v[source]
+        if known is True or at == source:
+            self.mark_v(at, ix, mask)
+            return
+        own = self.v[at]
+        whole = self.possible.copy() if own is True else np.zeros(self._shape, bool) if own is None else own
+        rows = slice(None) if ix is None else ix
+        have = False if known is None else known[rows]
+        whole[rows] = np.where(np.asarray(mask), have, whole[rows])
+        self.v[at] = whole
+
     def mark_s(self, at: int, ix: Any) -> None:
         if ix is None:
             self.s[at] = True
