@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -149,6 +150,11 @@ def build_file(job: Job, options: BuildOptions) -> BuildResult:
         return job.result(BROKEN, problem=str(error))
     except OSError as error:
         return job.result(BROKEN, problem=f"cannot write {folder}: {error.strerror}")
+    except Exception as error:
+        # A fault of the tool costs the spec that met it, not the others of the call.
+        if os.environ.get("SPECGEN_TRACEBACK"):
+            raise
+        result = job.result(BROKEN, problem=f"internal error: {type(error).__name__}: {error}")
     if result.status in (FAILED, REFUSED, BROKEN):
         output.mark_stale(folder, "the last build of this spec failed")
     return result

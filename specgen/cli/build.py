@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from specgen.build import BROKEN, BUILT, FAILED, MOTIF, REFUSED, BuildOptions, BuildResult, build_paths
-from specgen.cli.common import CLEAN, FINDINGS, USAGE, colour, existing, fail, jobs_option, output_options, print_json
-from specgen.stages import PolicyValue
-
-SETTING = re.compile(r"(?:(?P<spec>[A-Za-z_]\w*):)?(?P<policy>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)=(?P<value>.+)")
+from specgen.cli.common import (
+    CLEAN,
+    FINDINGS,
+    USAGE,
+    colour,
+    existing,
+    fail,
+    jobs_option,
+    nearest,
+    output_options,
+    print_json,
+)
+from specgen.cli.settings import parse, resolved
+from specgen.cli.test import print_suites, suite_json, suite_status
+from specgen.testing import SuiteOptions, SuiteResult
 
 
 @click.command("build")
@@ -42,32 +53,27 @@ def command(
 ) -> None:
     """Build artifacts, suites, benchmarks and reports."""
     found = existing(paths)
-    options = BuildOptions(
-        Path(output), _targets(targets), tuple(_setting(s) for s in settings), force, tuple(_dump(d) for d in dumps)
-    )
+    chosen, stages = _targets(targets), tuple(_dump(d) for d in dumps)
+    options = BuildOptions(Path(output), chosen, resolved([parse(s) for s in settings], found), force, stages)
     workers = jobs or os.cpu_count() or 1
     results = build_paths(found, options, jobs=workers)
-    _check_settings(options, results)
+    if form == "text":
+        print_results(results, quiet=quiet, verbose=verbose)
+    tested = _test(results, workers) if run_tests else None
     if form == "json":
-        _print_json(results)
-        failed = _failed(results)
-    else:
-        failed = print_results(results, quiet=quiet, verbose=verbose)
-    if any(r.status == BROKEN for r in results):
-        sys.exit(USAGE)
-    if not run_tests:
-        sys.exit(FINDINGS if failed else CLEAN)
-    _test(results, failed, workers, form, quiet)
+        print_json(as_json(results) | ({} if tested is None else {"test": suite_json(tested)}))
+    elif tested is not None:
+        print_suites(tested)
+    sys.exit(max(status(results), CLEAN if tested is None else suite_status(tested)))
 
 
-def _test(results: Sequence[BuildResult], failed: bool, jobs: int, form: str, quiet: bool) -> None:
+def _test(results: Sequence[BuildResult], jobs: int) -> SuiteResult:
     from specgen import devices
-    from specgen.cli.test import report_and_exit
-    from specgen.testing import SuiteOptions, run_suites
+    from specgen.testing import run_suites
 
     names = tuple(n for n in ("interpreter", "amdgpu-emulator") if devices.open(n).available() is None)
     folders = [r.folder for r in results if r.folder is not None]
-    report_and_exit(run_suites(folders, SuiteOptions(devices=names, jobs=jobs)), failed, form, quiet)
+    return run_suites(folders, SuiteOptions(devices=names, jobs=jobs))
 
 
 def _targets(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -77,30 +83,8 @@ def _targets(names: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     for name in names:
         if name not in targets.names():
-            import difflib
-
-            near = difflib.get_close_matches(name, targets.names(), n=1)
-            fail(f"unknown target: {name}", f"nearest: {near[0]}" if near else f"targets: {', '.join(targets.names())}")
+            fail(f"unknown target: {name}", nearest(name, targets.names()) or f"targets: {', '.join(targets.names())}")
     return tuple(dict.fromkeys(names))
-
-
-def _setting(text: str) -> tuple[str | None, str, PolicyValue]:
-    match = SETTING.fullmatch(text)
-    if match is None:
-        fail(f"--set {text}: not of the form [SPEC:][INSTANCE.]POLICY=VALUE", "for example --set depth=2")
-    return match["spec"], match["policy"], parse_value(match["value"])
-
-
-def parse_value(text: str) -> PolicyValue:
-    """A policy value of the command line: a boolean, a number or a word."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _dump(text: str) -> str:
@@ -113,19 +97,14 @@ def _dump(text: str) -> str:
     return name
 
 
-def _check_settings(options: BuildOptions, results: Sequence[BuildResult]) -> None:
-    names = {r.name for r in results}
-    for owner, policy, _ in options.policies:
-        if owner is not None and owner not in names:
-            fail(f"--set {owner}:{policy}: no spec of this call is named {owner}")
+def status(results: Sequence[BuildResult]) -> int:
+    """The exit status of a build: the gravest of its specs'."""
+    graveness = {BROKEN: USAGE, FAILED: FINDINGS, REFUSED: FINDINGS}
+    return max((graveness.get(r.status, CLEAN) for r in results), default=CLEAN)
 
 
-def _failed(results: Sequence[BuildResult]) -> bool:
-    return any(r.status in (FAILED, REFUSED, BROKEN) for r in results)
-
-
-def print_results(results: Sequence[BuildResult], *, quiet: bool, verbose: bool = False) -> bool:
-    """Print findings and a line a spec; whether any spec failed."""
+def print_results(results: Sequence[BuildResult], *, quiet: bool, verbose: bool = False) -> None:
+    """Print findings and a line a spec."""
     from specgen.diagnostics import render
 
     for result in results:
@@ -137,7 +116,6 @@ def print_results(results: Sequence[BuildResult], *, quiet: bool, verbose: bool 
             click.echo(f"specgen: {result.file}: {result.problem}", err=True)
         elif not quiet and result.name:
             click.echo(_line(result, verbose))
-    return _failed(results)
 
 
 def _line(result: BuildResult, verbose: bool) -> str:
@@ -151,24 +129,23 @@ def _line(result: BuildResult, verbose: bool) -> str:
     return text
 
 
-def _print_json(results: Sequence[BuildResult]) -> None:
+def as_json(results: Sequence[BuildResult]) -> dict[str, Any]:
+    """The same as JSON."""
     from specgen.diagnostics import render
 
-    print_json(
-        {
-            "diagnostics": [render.as_json(d) for r in results for d in r.diagnostics],
-            "specs": [
-                {
-                    "name": r.name,
-                    "file": r.file,
-                    "status": r.status,
-                    "folder": None if r.folder is None else r.folder.as_posix(),
-                    "targets": list(r.targets),
-                    "refused": list(r.refused),
-                    "problem": r.problem,
-                }
-                for r in results
-                if r.name
-            ],
-        }
-    )
+    return {
+        "diagnostics": [render.as_json(d) for r in results for d in r.diagnostics],
+        "specs": [
+            {
+                "name": r.name,
+                "file": r.file,
+                "status": r.status,
+                "folder": None if r.folder is None else r.folder.as_posix(),
+                "targets": list(r.targets),
+                "refused": list(r.refused),
+                "problem": r.problem,
+            }
+            for r in results
+            if r.name
+        ],
+    }

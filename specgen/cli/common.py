@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -43,6 +43,14 @@ def fail(message: str, hint: str | None = None) -> NoReturn:
     if hint:
         click.echo(f"  hint: {hint}", err=True)
     sys.exit(USAGE)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """A hint with the known name that is most like `name`."""
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"nearest: {near[0]}" if near else None
 
 
 def existing(paths: tuple[str, ...]) -> list[Path]:

@@ -6,11 +6,14 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from specgen.cli.common import CLEAN, FINDINGS, colour, fail, output_options, print_json
+
+if TYPE_CHECKING:
+    from specgen.model import Spec
 
 TARGET_OF_DEVICE = {"interpreter": "gfx1151", "amdgpu-emulator": "gfx1151", "vulkan": "vulkan1.3"}
 """The target that a device runs when none is named."""
@@ -54,7 +57,7 @@ def command(
         print_json(
             {
                 "findings": [{"kind": f.kind, "where": f.where, "detail": f.detail} for f in run.findings],
-                "outputs": {name: array.astype(float).tolist() for name, array in run.outputs.items()},
+                "outputs": {name: plain(array) for name, array in run.outputs.items()},
                 "evidence": run.evidence,
             }
         )
@@ -91,7 +94,7 @@ def build_artifact(spec: str, device: str, target: str | None, settings: tuple[s
         fail(f"no such file: {spec}")
     loaded = specgen.load(spec)
     try:
-        return loaded.build(chosen, **_policies(settings))
+        return loaded.build(chosen, **_policies(loaded.model, settings))
     except DiagnosticError as error:
         sources = {} if loaded.model is None else {loaded.model.source.name: loaded.model.source}
         click.echo(render.text(error.diagnostics, sources, colour=colour()))
@@ -100,10 +103,18 @@ def build_artifact(spec: str, device: str, target: str | None, settings: tuple[s
         fail(str(error))
 
 
-def _policies(settings: tuple[str, ...]) -> dict[str, Any]:
-    from specgen.cli.build import parse_value
+def _policies(model: Spec | None, texts: tuple[str, ...]) -> dict[str, Any]:
+    from specgen.cli.settings import parse, policy_names, require
 
-    return {name: parse_value(text) for name, text in _pairs("--set", settings)}
+    settings = [parse(text) for text in texts]
+    if model is not None:
+        if model.kind != "kernel":
+            fail(f"{model.name.text} is a motif: it runs inside of the kernels that apply it")
+        for setting in settings:
+            if setting.spec not in (None, model.name.text):
+                fail(f"{setting}: the spec of this call is named {model.name.text}")
+            require(str(setting), setting.policy, policy_names(model))
+    return {setting.policy: setting.value for setting in settings}
 
 
 def argument_values(manifest: Any, texts: tuple[str, ...]) -> dict[str, Any]:
@@ -128,21 +139,27 @@ def _value(manifest: Any, name: str, text: str) -> Any:
     rows = {row["name"]: row for row in manifest["args"]}
     if name not in rows:
         fail(f"--arg {name}: no such argument", f"arguments: {', '.join(rows)}")
-    if text.endswith(".npy"):
+    if rows[name]["kind"] == "buffer":
+        if not text.endswith(".npy"):
+            fail(f"--arg {name}: a buffer's contents come from a .npy file")
         try:
             return np.load(text, allow_pickle=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             fail(f"--arg {name}: cannot read {text}: {error}")
-    if rows[name]["kind"] == "buffer":
-        fail(f"--arg {name}: a buffer's contents come from a .npy file")
-    try:
-        return int(text, 0)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        fail(f"--arg {name}={text}: neither a number nor a .npy file")
+    return scalar_value(name, rows[name]["type"], text)
+
+
+def scalar_value(name: str, kind: str, text: str) -> int | float:
+    """A scalar argument; ends with status 2 for what is no number of its type."""
+    whole = kind not in ("f16", "bf16", "f32", "f64")
+    if kind == "bool" and text in ("true", "false"):
+        return int(text == "true")
+    for read in (lambda t: int(t, 0), *(() if whole else (float,))):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    fail(f"--arg {name}={text}: not {'an integer' if whole else 'a number'}", f"the argument's type is {kind}")
 
 
 def _check_sinks(manifest: Any, sinks: dict[str, str]) -> None:
@@ -152,6 +169,12 @@ def _check_sinks(manifest: Any, sinks: dict[str, str]) -> None:
             fail(f"--out {name}: not a written buffer", f"written buffers: {', '.join(written)}")
         if not file.endswith(".npy"):
             fail(f"--out {name}={file}: the file's name must end in .npy")
+
+
+def plain(array: Any) -> list[Any]:
+    """Elements as JSON numbers; what JSON has no number for as the words nan, inf and -inf."""
+    values = array.tolist() if array.dtype.kind in "biu" else array.astype(float).tolist()
+    return [v if v - v == 0 else str(v) for v in values]
 
 
 def shaped(manifest: Any, name: str, args: dict[str, Any], array: Any) -> Any:

@@ -6,11 +6,15 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from specgen.cli.common import CLEAN, FINDINGS, USAGE, existing, fail, jobs_option, output_options, print_json
 from specgen.testing import SuiteOptions, SuiteResult, run_suites, suite_folders
+
+if TYPE_CHECKING:
+    from specgen.build import BuildResult
 
 
 @click.command("test")
@@ -42,37 +46,50 @@ def command(
     folders = [folder for path in found for folder in suite_folders(path)]
     specs = [path for path in found if not suite_folders(path)]
     with tempfile.TemporaryDirectory(prefix="specgen-") as scratch:
-        failed = False
-        if specs:
-            target = Path(output) if output else Path(scratch)
-            built, failed = _build(specs, target, targets, options.jobs, quiet)
-            folders += built
+        built = _build(specs, Path(output) if output else Path(scratch), targets, options.jobs) if specs else []
+        folders += [r.folder for r in built if r.folder is not None]
         result = run_suites(folders, options)
-    report_and_exit(result, failed, form, quiet)
+    _tell(built, result, form)
 
 
-def report_and_exit(result: SuiteResult, build_failed: bool, form: str, quiet: bool) -> None:
-    """Print failures, reasons of skips and the closing line; end with the exit status of `test`."""
+def _tell(built: list[BuildResult], result: SuiteResult, form: str) -> NoReturn:
+    from specgen.cli.build import as_json, print_results, status
+
     if form == "json":
-        print_json(
-            {
-                "passed": result.passed,
-                "failed": result.failed,
-                "skipped": result.skipped,
-                "skip_reasons": dict(sorted(result.skip_reasons.items())),
-                "output": list(result.output),
-                "broken": list(result.broken),
-            }
-        )
+        print_json(suite_json(result) | {"build": as_json(built)})
     else:
-        for text in (*result.output, *result.broken):
-            click.echo(text)
-        for reason, count in sorted(result.skip_reasons.items()):
-            click.echo(f"skipped {count}: {reason}")
-        click.echo(result.summary())
+        print_results(built, quiet=True)
+        print_suites(result)
+    empty = FINDINGS if not (result.passed or result.failed or result.skipped) else CLEAN
+    sys.exit(max(status(built), suite_status(result), empty))
+
+
+def print_suites(result: SuiteResult) -> None:
+    """Print failures, reasons of skips and the closing line."""
+    for text in (*result.output, *result.broken):
+        click.echo(text)
+    for reason, count in sorted(result.skip_reasons.items()):
+        click.echo(f"skipped {count}: {reason}")
+    click.echo(result.summary())
+
+
+def suite_json(result: SuiteResult) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "passed": result.passed,
+        "failed": result.failed,
+        "skipped": result.skipped,
+        "skip_reasons": dict(sorted(result.skip_reasons.items())),
+        "output": list(result.output),
+        "broken": list(result.broken),
+    }
+
+
+def suite_status(result: SuiteResult) -> int:
+    """The exit status of suites."""
     if result.broken:
-        sys.exit(USAGE)
-    sys.exit(FINDINGS if result.failed or build_failed or not (result.passed or result.skipped) else CLEAN)
+        return USAGE
+    return FINDINGS if result.failed else CLEAN
 
 
 def _check_devices(names: tuple[str, ...]) -> None:
@@ -94,12 +111,7 @@ def _check_targets(names: tuple[str, ...]) -> None:
             fail(f"unknown target: {name}", f"targets: {', '.join(targets.names())}")
 
 
-def _build(
-    specs: list[Path], output: Path, targets: tuple[str, ...], jobs: int, quiet: bool
-) -> tuple[list[Path], bool]:
+def _build(specs: list[Path], output: Path, targets: tuple[str, ...], jobs: int) -> list[BuildResult]:
     from specgen.build import BuildOptions, build_paths
-    from specgen.cli.build import print_results
 
-    results = build_paths(specs, BuildOptions(output=output, targets=targets), jobs=jobs)
-    failed = print_results(results, quiet=True)
-    return [r.folder for r in results if r.folder is not None], failed
+    return build_paths(specs, BuildOptions(output=output, targets=targets), jobs=jobs)

@@ -169,10 +169,8 @@ class BufferOffsets:
 def buffer_offsets(low: Lowering, op: Operation, at: Address) -> BufferOffsets:
     """The constant goes to the lane offset, from where it folds into the instruction; see the module's head."""
     zero = integer("i32", 0)
-    spans = [span(low, at.uniform, op), span(low, at.varying, op), point(at.constant)]
-    top = sum(s.high for s in spans)
-    if all(s.low >= 0 for s in spans) and top < LIMIT:
-        lane = emit_sum(low, at.varying, 32, flags=" nuw nsw") or zero
+    if is_split(low, op, at):
+        lane = low.pinned.get(key_of(at.varying)) or emit_sum(low, at.varying, 32, flags=" nuw nsw") or zero
         uniform = scalar(low, at.uniform, emit_sum(low, at.uniform, 32, flags=" nuw nsw")) or zero
         if at.constant:
             lane = low.b.binary("add nuw nsw", lane, integer("i32", at.constant))
@@ -181,6 +179,17 @@ def buffer_offsets(low: Lowering, op: Operation, at: Address) -> BufferOffsets:
     for term, factor in at.varying.terms.items():
         total.add(term, factor)
     return BufferOffsets(emit_sum(low, total, 32) or zero, zero)
+
+
+def key_of(part: Sum) -> frozenset[tuple[Term, int]]:
+    """A sum as a dictionary key."""
+    return frozenset(part.terms.items())
+
+
+def is_split(low: Lowering, op: Operation, at: Address) -> bool:
+    """Whether an access through a descriptor keeps its parts apart: none may be negative, together below 2 GiB."""
+    spans = [span(low, at.uniform, op), span(low, at.varying, op), point(at.constant)]
+    return all(s.low >= 0 for s in spans) and sum(s.high for s in spans) < LIMIT
 
 
 def pointer(low: Lowering, op: Operation, memory: Memory, at: Address) -> Value:

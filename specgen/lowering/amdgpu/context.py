@@ -69,6 +69,7 @@ class Lowering:
         self.used_ids: set[str] = set()
         self.loops: list[LoopMark] = []
         self.loop_depth = 0
+        self.pinned: dict[frozenset[tuple[object, int]], Value] = {}
 
     # Sizes
 

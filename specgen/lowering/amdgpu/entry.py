@@ -11,7 +11,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from specgen.lowering.amdgpu import addresses, debug, types
 from specgen.lowering.amdgpu.builder import ModuleParts, integer
-from specgen.lowering.amdgpu.context import LoopMark, Lowering, Memory, number, numbers, word
+from specgen.lowering.amdgpu.context import LoopMark, Lowering, Memory, number, word
 from specgen.lowering.amdgpu.optable import ROWS
 from specgen.lowering.amdgpu.types import Value
 from specgen.targets import Target
@@ -115,14 +115,9 @@ def _argument(low: Lowering, argument: BlockArgument) -> str:
     if text == "i1":
         low.values[argument] = low.b.cast("trunc", Value("i8", ref), "i1")
         return f"i8 {ref}"
-    limits = numbers(low.facts.argument_attribute(argument, "motif.range"))
+    # LLVM is not told the range: it would widen comparisons of what facts made narrow.
     low.define(argument, Value(text, ref))
-    if not limits or types.is_float(argument.type) or low.facts.range(argument).exact is not None:
-        return f"{text} {ref}"
-    bits = types.bits_text(text)
-    lo, hi = limits[0], limits[1] + 1
-    fits = -(2 ** (bits - 1)) <= lo and hi < 2 ** (bits - 1)
-    return f"{text} range({text} {lo}, {hi}) {ref}" if fits else f"{text} {ref}"
+    return f"{text} {ref}"
 
 
 def _pointer_type(low: Lowering, argument: BlockArgument) -> str:

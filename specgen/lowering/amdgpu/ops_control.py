@@ -8,7 +8,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from specgen.ir import locations
-from specgen.lowering.amdgpu import debug
+from specgen.lowering.amdgpu import debug, pinning
 from specgen.lowering.amdgpu.builder import Phi
 from specgen.lowering.amdgpu.context import LoopMark, Lowering, Row, word
 from specgen.lowering.amdgpu.types import Value
@@ -60,6 +60,7 @@ def _for(low: Lowering, op: Operation) -> None:
     first = _as(low, op.iter_args, carried)
     initial = (b.block, _as(low, op.iter_args, op.results))
     runs = low.facts.trip_range(op).low > 0
+    pinned = pinning.before(low, body)
     if runs:
         b.jump(head)
     else:
@@ -72,6 +73,8 @@ def _for(low: Lowering, op: Operation) -> None:
     phis = _phis(low, carried)
     for phi, value in zip([number, *phis], [begin, *first], strict=True):
         phi.incoming.append((value.ref, entry))
+    pinning.enter(low, pinned)
+    pinning.opened(low, pinned, entry)
     low.loop_depth += 1
     low.run_block(body)
     low.loop_depth -= 1
@@ -83,6 +86,7 @@ def _for(low: Lowering, op: Operation) -> None:
     results = _as(low, ends, op.results)
     b.place(place, mark)
     b.incoming([number, *phis], [following, *closing])
+    pinning.leave(low, pinned)
     b.branch(again, head, after, _no_transform(low))
     last = b.block
     b.place(place)

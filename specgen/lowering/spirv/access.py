@@ -131,12 +131,6 @@ def _runs(mask: Sequence[Id]) -> list[tuple[Id, int, int]]:
     return runs
 
 
-def _moved(e: Emitter, place: Place, offset: int) -> Place:
-    if offset == 0:
-        return place
-    return Place(place.memory, place.kind, e.add(place.kind, place.number, e.const(place.kind, offset)))
-
-
 def _aligned_run(mask: Sequence[Id], align: int, size: int) -> int:
     """Wide access only when one condition covers the whole vector."""
     return align if len(_runs(mask)) == 1 else size
@@ -169,7 +163,7 @@ def _masked_load(e: Emitter, op: Operation) -> None:
     for condition, first, number in _runs(mask):
 
         def body(first: int = first, number: int = number) -> tuple[Id, ...]:
-            return load(e, _moved(e, place, first), number, align)
+            return load(e, place.moved(e, first), number, align)
 
         ids += _guarded(e, condition, body, other[first : first + number], kind)
     _define(e, op.result, tuple(ids))
@@ -184,7 +178,7 @@ def _masked_store(e: Emitter, op: Operation) -> None:
     for condition, first, number in _runs(mask):
 
         def body(first: int = first, number: int = number) -> tuple[Id, ...]:
-            store(e, _moved(e, place, first), ids[first : first + number], align)
+            store(e, place.moved(e, first), ids[first : first + number], align)
             return ()
 
         _guarded(e, condition, body, (), "u32")

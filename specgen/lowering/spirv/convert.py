@@ -178,21 +178,57 @@ def _truncate(e: Emitter, op: Operation) -> None:
     rounding = op.attributes.get("motif.rounding")
     to_zero = isinstance(rounding, StringAttr) and rounding.data == "zero"
     source, target = e.kind_of(op.operands[0]), element_name(op.results[0].type)
-    ids = []
-    for scalar in e.get(op.operands[0]):
-        near = narrow(e, scalar, source, target)
-        ids.append(_towards_zero(e, scalar, source, near, target) if to_zero else near)
-    e.define(op.results[0], tuple(ids))
+    form = towards_zero if to_zero else narrow
+    e.define(op.results[0], tuple(form(e, x, source, target) for x in e.get(op.operands[0])))
 
 
-def _towards_zero(e: Emitter, wide: Id, source: str, near: Id, target: str) -> Id:
-    """One step back when the nearest value is farther from zero; infinity steps back to the largest number."""
-    kind = "f32" if target == "bf16" else target
-    same = near if kind == source else e.op("OpFConvert", source, near)
-    beyond = e.op("OpFOrdGreaterThan", "bool", e.glsl("FAbs", source, same), e.glsl("FAbs", source, wide))
-    bits = to_bits(e, near, target)
-    back = e.op("OpISub", "u32", bits, e.const("u32", 1))
-    return e.select(kind, beyond, from_bits(e, back, target), near)
+def towards_zero(e: Emitter, scalar: Id, source: str, target: str) -> Id:
+    """A float of kind `source` cut to type `target` (f16, bf16, f32); overflow gives the largest number.
+
+    By bits: a driver was seen to take a rounded value that is widened again for the value before rounding.
+    """
+    if target == "f32":
+        return _f64_towards_zero(e, scalar)
+    if source == "f64":
+        # What was rounded to odd is cut to the same narrower number as the exact value.
+        scalar = _to_odd_f32(e, scalar)
+    return _f32_to_bf16_cut(e, scalar) if target == "bf16" else _f32_to_f16_cut(e, scalar)
+
+
+def _masked(e: Emitter, scalar: Id, mask: int) -> Id:
+    bits = e.op("OpBitwiseAnd", "u32", e.op("OpBitcast", "u32", scalar), e.const("u32", mask))
+    return e.op("OpBitcast", "f32", bits)
+
+
+def _f32_to_bf16_cut(e: Emitter, scalar: Id) -> Id:
+    quiet = e.op("OpBitwiseOr", "u32", e.op("OpBitcast", "u32", scalar), e.const("u32", 0x400000))
+    kept = e.select("f32", e.op("OpIsNan", "bool", scalar), e.op("OpBitcast", "f32", quiet), scalar)
+    return _masked(e, kept, 0xFFFF0000)
+
+
+def _f32_to_f16_cut(e: Emitter, scalar: Id) -> Id:
+    """The f32 is cut to what f16 has, so that the conversion has nothing to round."""
+    size = e.glsl("FAbs", "f32", scalar)
+    # Below 2^-14 the last place of f16 is 2^-24.
+    scaled = e.glsl("Trunc", "f32", e.op("OpFMul", "f32", scalar, e.const("f32", 2.0**24)))
+    tiny = e.op("OpFMul", "f32", scaled, e.const("f32", 2.0**-24))
+    cut = e.select(
+        "f32", e.op("OpFOrdLessThan", "bool", size, e.const("f32", 2.0**-14)), tiny, _masked(e, scalar, 0xFFFFE000)
+    )
+    largest = e.const("f32", 65504.0)
+    inside = e.glsl("FClamp", "f32", cut, e.op("OpFNegate", "f32", largest), largest)
+    # Infinity stays; a NaN must not lose the bits that make it one.
+    special = e.op("OpFUnordGreaterThan", "bool", size, e.const("f32", 3.4028234663852886e38))
+    return e.op("OpFConvert", "f16", e.select("f32", special, scalar, inside))
+
+
+def _f64_towards_zero(e: Emitter, wide: Id) -> Id:
+    """One step back when the nearest f32 is farther from zero; infinity steps back to the largest number."""
+    near = e.op("OpFConvert", "f32", wide)
+    same = e.op("OpFConvert", "f64", near)
+    beyond = e.op("OpFOrdGreaterThan", "bool", e.glsl("FAbs", "f64", same), e.glsl("FAbs", "f64", wide))
+    back = e.op("OpISub", "u32", e.op("OpBitcast", "u32", near), e.const("u32", 1))
+    return e.select("f32", beyond, e.op("OpBitcast", "f32", back), near)
 
 
 # Bits

@@ -107,19 +107,31 @@ def alignment(e: Emitter, op: Operation, memory: Memory, subscripts: Sequence[SS
 
 @dataclass(frozen=True)
 class Place:
-    """An element of a memory: access goes `offset` elements further."""
+    """An element of a memory: access goes `offset` elements further. `negative`: facts do not rule out a number
+    below zero (an access outside of the memory, which must not end up elsewhere)."""
 
     memory: Memory
     kind: str
     number: Id
+    negative: bool = False
 
     def pointer(self, e: Emitter, offset: int) -> Id:
         """A pointer to the element `offset` places further."""
         memory = self.memory
         number = e.add(self.kind, self.number, e.const(self.kind, offset))
+        if self.negative and self.kind == "u32":
+            # Subscripts are signed whatever their type, but a driver was seen to extend unsigned ones by zeros.
+            number = e.emit("OpBitcast", number, type=e.builder.unique("OpTypeInt", 32, 1))
         type_ = e.builder.pointer(memory.storage, stored_type(e, memory))
         inner = (e.const("u32", 0),) if memory.storage == "PhysicalStorageBuffer" else ()
         return e.emit("OpAccessChain", memory.pointer, *inner, number, type=type_)
+
+    def moved(self, e: Emitter, offset: int) -> Place:
+        """The place `offset` elements further."""
+        if offset == 0:
+            return self
+        number = e.add(self.kind, self.number, e.const(self.kind, offset))
+        return Place(self.memory, self.kind, number, self.negative)
 
 
 def stored_type(e: Emitter, memory: Memory) -> Id:
@@ -132,7 +144,8 @@ def place_of(e: Emitter, op: Operation, base: SSAValue, subscripts: Sequence[SSA
     memory = e.memories.get(base)
     if memory is None:
         raise e.refuse(op, "a memory that is neither an argument nor an allocation")
-    return Place(memory, *_linear(e, memory, subscripts))
+    negative = any(e.facts.range(s, op).low < 0 for s in subscripts)
+    return Place(memory, *_linear(e, memory, subscripts), negative)
 
 
 def access(memory: Memory, align: int) -> tuple[Operand, ...]:

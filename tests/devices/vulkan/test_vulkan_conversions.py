@@ -121,7 +121,7 @@ def test_float_to_integer_saturates(source: str, target: str, signed: bool) -> N
 def floats_for(source: str, target: str) -> np.ndarray:
     """Random numbers, ties of the target and their neighbours, overflow."""
     random = np.random.default_rng(7)
-    numbers = random.uniform(1, 2, 200) * 2.0 ** random.integers(-10, 10, 200) * random.choice([-1, 1], 200)
+    numbers = random.uniform(1, 2, 200) * 2.0 ** random.integers(-20, 10, 200) * random.choice([-1, 1], 200)
     unit = 2.0 ** (1 - DIGITS[target])
     ties = [k * (1 + (n + 0.5) * unit + d) for n in range(4) for d in (0, 2**-23, -(2**-23)) for k in (1, -1)]
     special = [0.0, -0.0, math.inf, -math.inf, math.nan, 65519.0, 65520.0, -65536.0, 3.3895e38]
@@ -156,6 +156,20 @@ def test_widening_floats_is_exact(source: str, target: str) -> None:
     given = floats_for("f64", source).astype(support.DTYPES[source])
     out = support.elementwise(f"%r = arith.extf %a0 : {source} to {target}", [given], [source], target)
     np.testing.assert_array_equal(out.astype(np.float64), given.astype(np.float64))
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+def test_a_rounded_value_stays_rounded_when_widened_again(type_: str) -> None:
+    given = floats_for("f32", type_)
+    operation = f"%n = arith.truncf %a0 : f32 to {type_}\n%r = arith.extf %n : {type_} to f32"
+    out = support.elementwise(operation, [given], ["f32"], "f32")
+    with np.errstate(over="ignore"):
+        expected = given.astype(support.DTYPES[type_]).astype(np.float32)
+    np.testing.assert_array_equal(out, expected)
+    # Compared with the value before rounding, too.
+    compared = operation.replace("%r =", "%w =") + "\n%r = arith.cmpf ogt, %w, %a0 : f32"
+    greater = support.elementwise(compared, [given], ["f32"], "i1")
+    np.testing.assert_array_equal(greater != 0, expected > given)
 
 
 @pytest.mark.parametrize(("source", "target"), [("f32", "i32"), ("f16", "i16"), ("bf16", "i16"), ("f64", "i64")])
