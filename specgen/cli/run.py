@@ -154,12 +154,15 @@ def scalar_value(name: str, kind: str, text: str) -> int | float:
     whole = kind not in ("f16", "bf16", "f32", "f64")
     if kind == "bool" and text in ("true", "false"):
         return int(text == "true")
-    for read in (lambda t: int(t, 0), *(() if whole else (float,))):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    fail(f"--arg {name}={text}: not {'an integer' if whole else 'a number'}", f"the argument's type is {kind}")
+    try:
+        return int(text, 0)
+    except ValueError:
+        if whole:
+            fail(f"--arg {name}={text}: not an integer", f"the argument's type is {kind}")
+    try:
+        return float(text)
+    except ValueError:
+        fail(f"--arg {name}={text}: not a number", f"the argument's type is {kind}")
 
 
 def _check_sinks(manifest: Any, sinks: dict[str, str]) -> None:
