@@ -39,7 +39,11 @@ CAPABILITY_SUBGROUPS = {
 }
 """VkSubgroupFeatureFlagBits behind capabilities."""
 
-MODES = {"SignedZeroInfNanPreserve": "shaderSignedZeroInfNanPreserve", "DenormPreserve": "shaderDenormPreserve"}
+MODES = {
+    "SignedZeroInfNanPreserve": "shaderSignedZeroInfNanPreserve",
+    "DenormPreserve": "shaderDenormPreserve",
+    "RoundingModeRTE": "shaderRoundingModeRTE",
+}
 """Float control properties behind execution modes; the width follows."""
 
 

@@ -81,7 +81,8 @@ def _narrow_needs(made: Sequence[Decoded]) -> set[str]:
             needs.update(_WIDTHS[t] for t in holds.get(row.type, set()) if t in _WIDTHS)
         if row.name.startswith("OpAtomic") and scalar.get(row.type) == ("OpTypeInt", 64):
             needs.add("Int64Atomics")
-    return needs
+    # A narrow type that never reaches a buffer must be declared all the same.
+    return needs | {_WIDTHS[t] for t in scalar.values() if t[1] in _STORAGE and _STORAGE[t[1]] not in needs}
 
 
 def _narrow_only(held: set[tuple[str, int]]) -> bool:

@@ -118,7 +118,7 @@ def _float_to_int(e: Emitter, op: Operation) -> None:
     ids = []
     for scalar in e.get(source):
         held = e.kind_of(source)
-        value = e.op("OpFConvert", "f32", scalar) if held == "f16" else scalar
+        value = e.widened(scalar) if held == "f16" else scalar
         width = "f64" if held == "f64" else "f32"
         value = e.glsl("Trunc", width, value)
         above = e.op("OpFOrdGreaterThanEqual", "bool", value, e.const(width, float(high + 1)))
@@ -139,7 +139,11 @@ def _float_to_int(e: Emitter, op: Operation) -> None:
 def _extend(e: Emitter, op: Operation) -> None:
     source, target = e.kind_of(op.operands[0]), e.kind_of(op.results[0])
     ids = e.get(op.operands[0])
-    e.define(op.results[0], ids if source == target else tuple(e.op("OpFConvert", target, x) for x in ids))
+    if source == "f16":
+        ids = tuple(e.widened(x, target) for x in ids)
+    elif source != target:
+        ids = tuple(e.op("OpFConvert", target, x) for x in ids)
+    e.define(op.results[0], ids)
 
 
 def narrow(e: Emitter, scalar: Id, source: str, target: str) -> Id:

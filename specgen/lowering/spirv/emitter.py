@@ -39,6 +39,9 @@ KINDS = {
 }
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 USES_SUBGROUPS = ("gpu.lane_id", "gpu.subgroup_id", *(n for n, row in OPS.items() if row.cls == "collective"))
+NOT_CONVERTED = ("OpLoad", "OpCompositeExtract", "OpFAdd", "OpFSub", "OpFMul")
+"""Instructions whose f16 results are no conversions from f32."""
+
 INT32 = (-(2**31), 2**31 - 1)
 
 
@@ -110,6 +113,7 @@ class Emitter:
         self.flat = any(op.name in USES_SUBGROUPS for op in function.walk())
         self.minimum_subgroup_size = 1
         self._first = 0
+        self._plain_halves: set[Id] = set()
         self._live = _live_ops(function)
         self._line: tuple[str, int, int] | None = None
         self._place: tuple[str, int, int] | None = None
@@ -139,7 +143,24 @@ class Emitter:
 
     def op(self, name: str, kind: str, *operands: Operand) -> Id:
         """An instruction with a scalar result of `kind`."""
-        return self.emit(name, *operands, type=self.builder.type(kind))
+        made = self.emit(name, *operands, type=self.builder.type(kind))
+        if kind == "f16" and name in NOT_CONVERTED:
+            self._plain_halves.add(made)
+        return made
+
+    def widened(self, scalar: Id, kind: str = "f32") -> Id:
+        """An f16 as a wider float.
+
+        A driver was seen to take the f32 before a conversion to f16 for what the conversion back gives, as if f16
+        did not round. It does not see through the bits; loaded and computed halves need no such care.
+        """
+        if scalar not in self._plain_halves:
+            pair = self.builder.vector("f16", 2)
+            both = self.emit("OpCompositeConstruct", scalar, self.const("f16", 0.0), type=pair)
+            word = self.op("OpBitcast", "u32", both)
+            low = self.op("OpBitFieldSExtract", "u32", word, self.const("u32", 0), self.const("u32", 16))
+            scalar = self.op("OpCompositeExtract", "f16", self.emit("OpBitcast", low, type=pair), 0)
+        return self.op("OpFConvert", kind, scalar)
 
     def exact(self, name: str, kind: str, *operands: Operand) -> Id:
         """A float instruction that must not be contracted with another."""

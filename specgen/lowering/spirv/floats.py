@@ -45,7 +45,7 @@ def arithmetic(name: str, *, through_f32: bool = False) -> Row:
         ids = []
         for sides in zip(*(e.get(v) for v in op.operands), strict=True):
             if kind == "f16" and through_f32:
-                wide = emit(name, "f32", *(e.op("OpFConvert", "f32", s) for s in sides))
+                wide = emit(name, "f32", *(e.widened(s) for s in sides))
                 ids.append(e.op("OpFConvert", "f16", wide))
             else:
                 made = emit(name, kind, *sides)
@@ -68,7 +68,7 @@ def extreme(e: Emitter, kind: str, a: Id, b: Id, *, least: bool) -> Id:
     """
     if kind == "f16":
         # Through f32, which holds every f16: no 16-bit integers are needed.
-        wide = [e.op("OpFConvert", "f32", x) for x in (a, b)]
+        wide = [e.widened(x) for x in (a, b)]
         return e.op("OpFConvert", "f16", extreme(e, "f32", *wide, least=least))
     picked = e.glsl("NMin" if least else "NMax", kind, a, b)
     word = WORDS[kind]

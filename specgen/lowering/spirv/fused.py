@@ -29,7 +29,7 @@ def fused(e: Emitter, element: str, a: Id, b: Id, c: Id) -> Id:
         function = e.helper("fma_f32", ("f32", "f32", "f32"), lambda parameters: _either(e, *parameters))
         return e.op("OpFunctionCall", "f32", function, a, b, c)
     if element == "f16":
-        a, b, c = (e.op("OpFConvert", "f32", x) for x in (a, b, c))
+        a, b, c = (e.widened(x) for x in (a, b, c))
     product = e.exact("OpFMul", "f32", a, b)
     total, error = two_sum(e, product, c)
     return narrow(e, _to_odd(e, total, error), "f32", element)

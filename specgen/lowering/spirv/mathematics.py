@@ -124,7 +124,7 @@ def _rounded(function: Function, *, has_f64: bool = False) -> Row:
         ids = []
         for x in e.get(op.operands[0]):
             if kind == "f16":
-                wide = function(e, "f32", e.op("OpFConvert", "f32", x))
+                wide = function(e, "f32", e.widened(x))
                 ids.append(e.op("OpFConvert", "f16", wide))
             else:
                 made = function(e, kind, x)

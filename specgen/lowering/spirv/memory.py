@@ -107,21 +107,16 @@ def alignment(e: Emitter, op: Operation, memory: Memory, subscripts: Sequence[SS
 
 @dataclass(frozen=True)
 class Place:
-    """An element of a memory: access goes `offset` elements further. `negative`: facts do not rule out a number
-    below zero (an access outside of the memory, which must not end up elsewhere)."""
+    """An element of a memory, by its number."""
 
     memory: Memory
     kind: str
     number: Id
-    negative: bool = False
 
     def pointer(self, e: Emitter, offset: int) -> Id:
         """A pointer to the element `offset` places further."""
         memory = self.memory
         number = e.add(self.kind, self.number, e.const(self.kind, offset))
-        if self.negative and self.kind == "u32":
-            # Subscripts are signed whatever their type, but a driver was seen to extend unsigned ones by zeros.
-            number = e.emit("OpBitcast", number, type=e.builder.unique("OpTypeInt", 32, 1))
         type_ = e.builder.pointer(memory.storage, stored_type(e, memory))
         inner = (e.const("u32", 0),) if memory.storage == "PhysicalStorageBuffer" else ()
         return e.emit("OpAccessChain", memory.pointer, *inner, number, type=type_)
@@ -130,8 +125,7 @@ class Place:
         """The place `offset` elements further."""
         if offset == 0:
             return self
-        number = e.add(self.kind, self.number, e.const(self.kind, offset))
-        return Place(self.memory, self.kind, number, self.negative)
+        return Place(self.memory, self.kind, e.add(self.kind, self.number, e.const(self.kind, offset)))
 
 
 def stored_type(e: Emitter, memory: Memory) -> Id:
@@ -144,8 +138,7 @@ def place_of(e: Emitter, op: Operation, base: SSAValue, subscripts: Sequence[SSA
     memory = e.memories.get(base)
     if memory is None:
         raise e.refuse(op, "a memory that is neither an argument nor an allocation")
-    negative = any(e.facts.range(s, op).low < 0 for s in subscripts)
-    return Place(memory, *_linear(e, memory, subscripts), negative)
+    return Place(memory, *_linear(e, memory, subscripts))
 
 
 def access(memory: Memory, align: int) -> tuple[Operand, ...]:

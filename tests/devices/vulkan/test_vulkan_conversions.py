@@ -69,6 +69,9 @@ def nearest(exact: Fraction, type_: str) -> float:
         exponent, scaled = exponent + 1, scaled / 2
     while abs(scaled) < 2 ** (DIGITS[type_] - 1):
         exponent, scaled = exponent - 1, scaled * 2
+    if type_ == "f16" and exponent < -24:
+        # Subnormal numbers have fewer digits.
+        exponent, scaled = -24, exact / Fraction(2) ** -24
     value = float(round(scaled) * Fraction(2) ** exponent)
     return math.copysign(math.inf, value) if abs(value) > LARGEST.get(type_, math.inf) else value
 
@@ -145,7 +148,8 @@ def test_narrowing_floats(source: str, target: str, to_zero: bool) -> None:
         expected = value if math.isinf(value) else nearest(Fraction(value), target)
         if to_zero and abs(expected) > abs(value):
             limit = LARGEST.get(target, float(np.finfo(np.float32).max))
-            step = Fraction(2) ** (math.floor(math.log2(abs(value))) - DIGITS[target] + 1)
+            least = -24 if target == "f16" else -149
+            step = Fraction(2) ** max(math.floor(math.log2(abs(value))) - DIGITS[target] + 1, least)
             exact = int(Fraction(value) / step) * step
             expected = math.copysign(min(abs(float(exact)), limit), value)
         assert (actual, math.copysign(1, actual)) == (expected, math.copysign(1, value)), value
@@ -158,18 +162,27 @@ def test_widening_floats_is_exact(source: str, target: str) -> None:
     np.testing.assert_array_equal(out.astype(np.float64), given.astype(np.float64))
 
 
-@pytest.mark.parametrize("type_", ["f16", "bf16"])
-def test_a_rounded_value_stays_rounded_when_widened_again(type_: str) -> None:
-    given = floats_for("f32", type_)
-    operation = f"%n = arith.truncf %a0 : f32 to {type_}\n%r = arith.extf %n : {type_} to f32"
-    out = support.elementwise(operation, [given], ["f32"], "f32")
+@pytest.mark.parametrize(("wide", "type_"), [("f32", "f16"), ("f32", "bf16"), ("f64", "f32")])
+def test_a_rounded_value_stays_rounded_when_widened_again(wide: str, type_: str) -> None:
+    given = floats_for(wide, type_)
+    operation = f"%n = arith.truncf %a0 : {wide} to {type_}\n%r = arith.extf %n : {type_} to {wide}"
+    out = support.elementwise(operation, [given], [wide], wide)
     with np.errstate(over="ignore"):
-        expected = given.astype(support.DTYPES[type_]).astype(np.float32)
+        expected = given.astype(support.DTYPES[type_]).astype(given.dtype)
     np.testing.assert_array_equal(out, expected)
     # Compared with the value before rounding, too.
-    compared = operation.replace("%r =", "%w =") + "\n%r = arith.cmpf ogt, %w, %a0 : f32"
-    greater = support.elementwise(compared, [given], ["f32"], "i1")
+    compared = operation.replace("%r =", "%w =") + f"\n%r = arith.cmpf ogt, %w, %a0 : {wide}"
+    greater = support.elementwise(compared, [given], [wide], "i1")
     np.testing.assert_array_equal(greater != 0, expected > given)
+
+
+def test_functions_of_rounded_halves_see_the_rounding() -> None:
+    given = np.linspace(1, 3, 200).astype(np.float16)
+    operation = "%s = math.sqrt %a0 : f16\n%m = arith.divf %a0, %s : f16\n%r = arith.divf %m, %s : f16"
+    out = support.elementwise(operation, [given], ["f16"], "f16")
+    root = np.sqrt(given.astype(np.float32)).astype(np.float16).astype(np.float32)
+    middle = (given.astype(np.float32) / root).astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(out, (middle / root).astype(np.float16))
 
 
 @pytest.mark.parametrize(("source", "target"), [("f32", "i32"), ("f16", "i16"), ("bf16", "i16"), ("f64", "i64")])

@@ -185,6 +185,8 @@ def test_arrays_of_the_caller_are_not_changed_and_empty_grids_do_nothing() -> No
 @pytest.mark.required_in_ci
 @pytest.mark.parametrize(("offset", "side", "distance"), [(1, "behind the end of", 1), (-1, "before the start of", 4)])
 def test_a_store_beside_a_buffer_is_a_finding(offset: int, side: str, distance: int) -> None:
+    if offset < 0 and support.device().facts().features[-1] != "cpu":
+        pytest.skip("a GPU's driver may take a negative element number for a large one")
     body = f"""
     %o = arith.constant {offset} : index
     %v = memref.load %p[%x] : memref<32xf32>
