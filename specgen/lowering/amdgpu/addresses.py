@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from specgen.ir.facts_interval import Interval, point
 from specgen.lowering.amdgpu.builder import integer
-from specgen.lowering.amdgpu.context import Lowering, Memory, number
+from specgen.lowering.amdgpu.context import Lowering, Memory, SumKey, number
 from specgen.lowering.amdgpu.types import Value, size
 
 Term = tuple[SSAValue | None, tuple[SSAValue, ...]]
@@ -181,7 +181,7 @@ def buffer_offsets(low: Lowering, op: Operation, at: Address) -> BufferOffsets:
     return BufferOffsets(emit_sum(low, total, 32) or zero, zero)
 
 
-def key_of(part: Sum) -> frozenset[tuple[Term, int]]:
+def key_of(part: Sum) -> SumKey:
     """A sum as a dictionary key."""
     return frozenset(part.terms.items())
 

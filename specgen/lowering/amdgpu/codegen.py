@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import select
 import subprocess
 import sys
@@ -14,9 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from specgen.lowering import LoweringError
+from specgen.lowering.amdgpu import debug
 
 TIME_LIMIT_SECONDS = 120.0
 """The most that one function may take; a 16-accumulator tile takes 0.2 s."""
+
+
+_REASON = re.compile(r"error:|ERROR:|Assertion")
+_INTRINSIC = re.compile(r"%(llvm\.[\w.]+)")
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,15 @@ class Compiled:
 
 
 class CodegenError(LoweringError):
-    """LLVM refused a module, died on it or took too long; `detail` is what it wrote."""
+    """LLVM refused a module, died on it or took too long.
 
-    def __init__(self, message: str, detail: str) -> None:
-        super().__init__(message)
+    `detail` is what LLVM wrote, `place` the spec's `file:line:column` where LLVM's message leads to it.
+    """
+
+    def __init__(self, message: str, detail: str, place: str = "") -> None:
+        super().__init__(f"{place}: {message}" if place else message)
         self.detail = detail
+        self.place = place
 
 
 class Worker:
@@ -64,19 +74,22 @@ class Worker:
                 text = f"code generation for {request['cpu']} took longer than {limit:g} s and was stopped"
                 raise CodegenError(text, "") from None
             except (BrokenPipeError, EOFError):
-                raise self._death(request["cpu"]) from None
+                raise self._death(request) from None
         return answers
 
-    def _death(self, cpu: str) -> CodegenError:
+    def _death(self, request: dict[str, str]) -> CodegenError:
+        cpu = request["cpu"]
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
         status = self.process.returncode
         self.errors.seek(0)
         detail = self.errors.read().decode("utf-8", "replace")
         self.close()
-        reason = next((line for line in detail.splitlines() if "error:" in line.lower()), "")
+        reason = next((line for line in detail.splitlines() if _REASON.search(line)), "no message")
         ending = f"signal {-status}" if status is not None and status < 0 else f"status {status}"
-        return CodegenError(f"LLVM died on a function for {cpu} ({ending}): {reason.strip() or 'no message'}", detail)
+        intrinsic = _INTRINSIC.search(reason)
+        place = debug.place_of_call(request["ir"], intrinsic[1]) if intrinsic else ""
+        return CodegenError(f"LLVM died on a function for {cpu} ({ending}): {reason.strip()}", detail, place)
 
     def close(self) -> None:
         """End the process."""

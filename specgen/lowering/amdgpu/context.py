@@ -18,6 +18,9 @@ from specgen.targets import Target
 
 INT32 = Interval(-(2**31), 2**31 - 1)
 
+SumKey = frozenset[tuple[object, int]]
+"""A part of an address as a dictionary key (`addresses.key_of`)."""
+
 Row = Callable[["Lowering", Operation], None]
 """How one op is lowered: it defines the op's results."""
 
@@ -69,7 +72,7 @@ class Lowering:
         self.used_ids: set[str] = set()
         self.loops: list[LoopMark] = []
         self.loop_depth = 0
-        self.pinned: dict[frozenset[tuple[object, int]], Value] = {}
+        self.pinned: dict[SumKey, Value] = {}
 
     # Sizes
 

@@ -6,9 +6,11 @@ loops that a schedule made of one `for` apart.
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+import re
+from typing import TYPE_CHECKING
 
-from specgen.ir import locations
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
 
 Place = tuple[str, int, int]
 """File (relative to the spec's root), line, column."""
@@ -88,8 +90,19 @@ class FunctionDebug:
         return node(f"!DILocation(line: {line}, column: {column}, scope: {scope})")
 
 
+def place_of_call(text: str, function: str) -> str:
+    """The `file:line:column` of the first call of a function in LLVM IR text, "" when it has none."""
+    call = re.search(rf"call [^\n]*@{re.escape(function)}\([^\n]*!dbg !(\d+)", text)
+    node = call and re.search(rf"^!{call[1]} = !DILocation\(line: (\d+), column: (\d+), scope: !(\d+)", text, re.M)
+    scope = node and re.search(rf"^!{node[3]} = [^\n]*file: !(\d+)", text, re.M)
+    file = scope and re.search(rf'^!{scope[1]} = !DIFile\(filename: "([^"]*)"', text, re.M)
+    return f"{file[1]}:{node[1]}:{node[2]}" if node and file else ""
+
+
 def place_of(op: Operation) -> Place | None:
     """The spec location of an op."""
+    from specgen.ir import locations
+
     return locations.of(op)
 
 

@@ -143,13 +143,13 @@ def _entry(
         occupancy_percent=occupancy.percent(target, note[".vgpr_count"], note[".sgpr_count"], memory, items),
         instruction_mix=dict(sorted(mix.items())),
         loops=tuple(found),
-        findings=tuple(_missing(name, m) for m in marks if m.discriminator not in seen),
+        findings=tuple(_missing(m) for m in marks if m.discriminator not in seen),
     )
 
 
-def _missing(function: str, mark: LoopMark) -> str:
+def _missing(mark: LoopMark) -> str:
     form = f" ({mark.form})" if mark.form else ""
-    return f"{function}: the machine loop of {mark.name or 'a loop'} at {mark.place}{form} was not found"
+    return f"the machine loop of {mark.name or 'a loop'} at {mark.place}{form} was not found"
 
 
 def classify(name: str) -> str:
