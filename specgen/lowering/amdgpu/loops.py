@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from specgen.lowering.amdgpu.asm import Block, Instruction, reads, writes
@@ -134,12 +135,15 @@ def _body(blocks: list[Block], head: int, ends: list[int]) -> set[int]:
 
 
 def _mark(blocks: list[Block], ends: list[int], own: list[int], marks: dict[int, LoopMark]) -> LoopMark | None:
-    """The source loop by the mark on the closing branch, else on another branch of the loop's own blocks."""
+    """The source loop by the mark on the closing branch, else on another branch of the loop's own blocks, else by the
+    mark that most of their instructions have: LLVM drops the location of a branch that it merges.
+    """
     for number in (*ends, *own):
         for instruction in reversed(blocks[number].instructions[-2:]):
             if instruction.target is not None and instruction.mark in marks:
                 return marks[instruction.mark]
-    return None
+    seen = Counter(i.mark for number in own for i in blocks[number].instructions if i.mark in marks)
+    return marks[seen.most_common(1)[0][0]] if seen else None
 
 
 def _copies(latch: Block, code: list[Instruction]) -> int:

@@ -78,13 +78,12 @@ def _for(low: Lowering, op: Operation) -> None:
     low.loop_depth += 1
     low.run_block(body)
     low.loop_depth -= 1
-    b.place(place)
+    b.place(place, mark)
     following = b.binary("add nsw", number.result, low.sized(op.step, bits))
     again = b.compare("icmp slt", following, end)
     ends = list(_end(body).operands)
     closing = _as(low, ends, carried)
     results = _as(low, ends, op.results)
-    b.place(place, mark)
     b.incoming([number, *phis], [following, *closing])
     pinning.leave(low, pinned)
     b.branch(again, head, after, _no_transform(low))
