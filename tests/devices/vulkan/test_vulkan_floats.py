@@ -220,6 +220,26 @@ def test_fma_is_rounded_once(type_: str) -> None:
     assert_bits(out, expected.astype(dtype), a, b, c)
 
 
+TIES = {
+    # Factors whose product lies halfway between two numbers, and an addend that is far too small for one more digit.
+    "f16": (1 + 2.0**-5, 1 + 2.0**-6, 2.0**-24),
+    "bf16": (1 + 2.0**-4, 1 + 2.0**-4, 2.0**-40),
+    "f32": (1 + 2.0**-12, 1 + 2.0**-12, 2.0**-60),
+}
+
+
+@pytest.mark.parametrize("type_", TIES)
+def test_fma_sees_what_breaks_a_tie(type_: str) -> None:
+    a, b, c = TIES[type_]
+    addends = np.array([c, -c, 0.0], support.DTYPES[type_])
+    sides = [np.full(3, v, support.DTYPES[type_]) for v in (a, b)]
+    out = support.elementwise(f"%r = math.fma %a0, %a1, %a2 : {type_}", [*sides, addends], [type_] * 3, type_)
+    exact = [Fraction(a) * Fraction(b) + Fraction(float(v)) for v in addends]
+    expected = [nearest(v, type_) for v in exact]
+    assert expected[0] != expected[1]
+    assert [float(v) for v in out] == expected
+
+
 def test_sums_are_contracted_only_when_allowed() -> None:
     """(1 + e)(1 - e) - 1 is 0 with two roundings and -e^2 with one."""
     from specgen import ir, targets

@@ -191,6 +191,22 @@ def test_local_size_is_flat_where_lanes_matter() -> None:
     assert "LocalSize 32 1 1" in lowered(reduced.replace("array<i64: 32, 1, 1>", "array<i64: 8, 4, 1>")).asm
 
 
+def test_a_workgroup_reduction_in_a_loop_waits_for_the_round_before() -> None:
+    """One barrier a reduction, one more where partial results of the round before may still be read."""
+    reduced = '%s = "motif.workgroup_reduce"(%v) <{kind = "add"}> : (f32) -> f32'
+    straight = copy("f32", reduced.replace("%s", "%r"))
+    looped = f"""%a = arith.constant 0 : index
+    %b = arith.constant 1 : index
+    %n = arith.constant 9 : index
+    %r = scf.for %i = %a to %n step %b iter_args(%w = %v) -> (f32) {{
+      {reduced.replace("(%v)", "(%w)")}
+      scf.yield %s : f32
+    }}"""
+    for text, barriers in ((straight, 1), (copy("f32", looped), 2)):
+        wider = text.replace("array<i64: 32, 1, 1>", "array<i64: 128, 1, 1>")
+        assert lowered(wider, "vulkan1.3-sg32").asm.count("OpControlBarrier") == barriers
+
+
 def test_locations_are_lines_of_the_spec() -> None:
     asm = lowered(EVERYTHING).asm
     name = next(line.split(" = ")[0].strip() for line in asm.splitlines() if '"dir/some.spec.yaml"' in line)
