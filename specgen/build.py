@@ -171,11 +171,21 @@ def _up_to_date(job: Job, folder: Path, options: BuildOptions) -> bool:
     return key == manifest["key"] and output.intact(folder, manifest)
 
 
+def _warm_up(options: BuildOptions) -> None:
+    """Start LLVM's process while the spec is still being read, where machine code will be wanted."""
+    from specgen import targets
+    from specgen.lowering.amdgpu import warm
+
+    if any(targets.load(name).kind == "amdgpu" for name in options.targets or targets.DEFAULT):
+        warm()
+
+
 def _build(job: Job, folder: Path, options: BuildOptions) -> BuildResult:
     from specgen.emit import NotAdmitted, emit
     from specgen.loading import load_spec
     from specgen.lowering import LoweringError
 
+    _warm_up(options)
     loaded = load_spec(job.path, job.root)
     sources = job.relocated_sources(loaded.sources)
     spec = loaded.spec
