@@ -44,7 +44,7 @@ class Plan:
     """Whether the spec excludes this target (its `requires`, or a fact that the target leaves open)."""
 
 
-LIMITS = ("subgroup_size", "workgroup_memory", "max_workgroup_size", "max_workgroups")
+LIMITS = ("subgroup_size", "max_workgroup_size", "max_workgroups")
 """Target facts that every binding looks at, whether the spec reads them or not."""
 
 

@@ -33,6 +33,7 @@ def memories(ctx: Context) -> dict[str, Buffer]:
         made[entry.name.text] = buffer
         if entry.space == "workgroup":
             total += buffer.element.size * prod(e.static or 0 for e in buffer.extents)
+            ctx.shared.facts_read.add("workgroup_memory")
             limit = ctx.shared.target.workgroup_memory
             if total > limit:
                 message = f"workgroup memory up to here takes {total} bytes; the target has {limit}."
