@@ -1,0 +1,163 @@
+"""Faults in built artifacts: the generated suites and the sanitizers have to notice them.
+
+No mutant is compared with the original. Mutants that turn out to change nothing count as survivors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from corpus_build import FILES, NAMES
+from mutants.code import Kernel
+from mutants.judging import Verdict, judge, passes
+from mutants.machine import machine_mutants
+from mutants.outstanding import most_outstanding
+from mutants.scheduled import ir_mutants
+from mutants.site import KINDS, MACHINE, Mutant, draw
+
+from specgen.build import BuildOptions, build_paths
+from specgen.devices.amdgpu_emulator.decoder import decode
+from specgen.devices.amdgpu_emulator.hazards import waits_of
+from specgen.devices.amdgpu_emulator.loader import load
+
+TARGETS = ("gfx1151", "gfx1201", "gfx942")
+IR_TARGET = "gfx1151"
+SEED = 20260101
+FAST, FULL = "fast", "full"
+QUICK = tuple(name for name in NAMES if name not in ("sum_guarded_rows", "streaming_packed_dot"))
+"""Specs of the fast form: those whose suites take less than two seconds a target."""
+PER_KIND = {FAST: 4, FULL: 32}
+LEAST = {FAST: 0.90, FULL: 0.95}
+
+Record = Callable[[str, object], None]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A function from a spec's name to its folder, built for `TARGETS`."""
+    root = tmp_path_factory.mktemp("built")
+
+    def folder(name: str) -> Path:
+        if not (root / name).exists():
+            (result,) = build_paths([FILES[name]], BuildOptions(root, TARGETS))
+            assert result.status == "built", result.diagnostics
+        return root / name
+
+    return folder
+
+
+def sites(folder: Path) -> list[Mutant]:
+    """Every site of a built spec: the machine code of each target, and the scheduled IR of one."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    entries = {entry["name"]: entry["symbol"] for entry in manifest["entries"]}
+    element = min(int(arg["type"].lstrip("bfiu")) // 8 for arg in manifest["args"] if arg["kind"] == "buffer")
+    found = [m for t in TARGETS for m in machine_mutants(folder, folder.name, t, entries, element)]
+    return found + list(
+        ir_mutants((folder / IR_TARGET / "scheduled.mlir").read_text(), folder.name, IR_TARGET, entries)
+    )
+
+
+def run(
+    form: str, names: tuple[str, ...], built: Callable[[str], Path], scratch: Path, record: Record
+) -> list[Verdict]:
+    """Draw, check that the unchanged artifacts pass, judge."""
+    chosen = draw([site for name in names for site in sites(built(name))], PER_KIND[form], SEED)
+    for mutant in {(m.spec, m.target, m.level, m.entry): m for m in chosen}.values():
+        assert passes(mutant, built(mutant.spec)) == Verdict(mutant, "", "")
+    verdicts = [judge(mutant, built(mutant.spec), scratch) for mutant in chosen]
+    for verdict in verdicts:
+        why = "" if verdict.killed else verdict.excuse or "every check passed"
+        record("mutant", (form, str(verdict.mutant), why))
+    return verdicts
+
+
+def score(verdicts: list[Verdict]) -> float:
+    """The part that was noticed."""
+    return sum(verdict.killed for verdict in verdicts) / len(verdicts)
+
+
+def test_draws_are_the_same_each_time_and_half_in_steady_loops(built: Callable[[str], Path]) -> None:
+    found = [site for name in ("sum_rows", "rms_norm", "transpose") for site in sites(built(name))]
+    chosen = draw(found, 8, SEED)
+    assert [str(m) for m in draw(found, 8, SEED)] == [str(m) for m in chosen]
+    assert Counter(m.kind for m in chosen) == dict.fromkeys(KINDS, 8)
+    assert sum(m.steady for m in chosen) * 2 >= len(chosen)
+
+
+def test_waits_of_steady_loops_are_those_of_the_report(built: Callable[[str], Path]) -> None:
+    """The report reads the assembly text, the sites come from decoded bytes."""
+    folder = built("sum_rows")
+    for target in TARGETS:
+        rows = json.loads((folder / target / "report.json").read_text())["machine_loops"]
+        waits = [w for row in rows if row["steady"] for w in row["waits"]]
+        found = [m for m in sites(folder) if (m.kind, m.target, m.steady) == ("wait", target, True)]
+        assert len(found) == len(waits) > 4
+        wanted = Counter(f"{w['counter']} {w['target_count']} raised" for w in waits)
+        assert Counter(m.text.split(": ")[-1] for m in found) == wanted
+
+
+def test_most_outstanding_of_sum_rows(built: Callable[[str], Path]) -> None:
+    """Two loads ahead and four of a round, less what each wait let go: read off the listing by hand."""
+    kernel = Kernel(built("sum_rows"), "gfx1151", "sum_rows")
+    most = most_outstanding(kernel)
+    steady = [b for b in kernel.program.blocks if kernel.steady(b.number)]
+    indices = [i for b in steady for i in range(b.first, b.last + 1)]
+    counts = [(most[i]["vm"], dict(waits_of(kernel.program.instructions[i]))["vm"]) for i in indices if i in most]
+    assert counts == [(4, 3), (4, 3), (4, 3), (3, 2)]
+
+
+CHANGES = {
+    "barrier": {("s_barrier", "s_nop"), ("s_barrier_signal", "s_nop"), ("s_barrier_wait", "s_nop")},
+    "tail": {("v_fmac_f32", "s_nop")}
+    | {(f"v_{op}_f32", "v_mov_b32") for op in ("add", "max", "max_num")}
+    | {(f"s_cbranch_{c}", new) for c in ("scc0", "scc1", "vccz", "vccnz") for new in ("s_branch", "s_nop")},
+    "lane": {("v_permlanex16_b32", "v_permlane16_b32")},
+}
+"""Kind -> names of the instruction before and after; where they are equal, one field differs."""
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "sum_rows", "transpose"])
+def test_machine_code_changes_where_and_how_it_is_meant_to(name: str, built: Callable[[str], Path]) -> None:
+    """Decoded again from the faulty file, by the emulator's loader: one instruction differs (two for exchanges and
+    split barriers), in its operation or in one operand."""
+    folder = built(name)
+    symbols = {e["name"]: e["symbol"] for e in json.loads((folder / "manifest.json").read_text())["entries"]}
+    for mutant in sites(folder):
+        if mutant.level != MACHINE:
+            continue
+        data = (folder / mutant.target / "kernel.hsaco").read_bytes()
+        before, after = (load(d, symbols[mutant.entry]) for d in (data, mutant.apply(data)))
+        assert len(before.code) == len(after.code)
+        kernel = Kernel(folder, mutant.target, symbols[mutant.entry])
+        pairs = [(i, decode(after.code, i.offset, after.arch)) for i in kernel.program.instructions]
+        changed = [(old, new) for old, new in pairs if str(old) != str(new)]
+        assert 1 <= len(changed) <= (2 if mutant.kind in ("swap", "barrier") else 1), mutant
+        for old, new in changed:
+            if old.name != new.name:
+                shifted = mutant.kind == "guard" and old.name.split("_")[0] == new.name.split("_")[0]
+                assert shifted or (old.name, new.name) in CHANGES[mutant.kind], mutant
+            else:
+                differing = [k for k, v in old.fields.items() if new.fields[k] != v]
+                assert len(differing) + (old.literal != new.literal) == 1, mutant
+        assert load(data, symbols[mutant.entry]).descriptor == after.descriptor
+
+
+@pytest.mark.timeout(600)
+def test_a_sample_is_noticed(built: Callable[[str], Path], tmp_path: Path, record_property: Record) -> None:
+    verdicts = run(FAST, QUICK, built, tmp_path, record_property)
+    assert {v.mutant.kind for v in verdicts} == set(KINDS)
+    assert score(verdicts) >= LEAST[FAST], [str(v.mutant) for v in verdicts if not v.killed]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_mutants_are_noticed(built: Callable[[str], Path], tmp_path: Path, record_property: Record) -> None:
+    verdicts = run(FULL, NAMES, built, tmp_path, record_property)
+    assert len(verdicts) >= 200
+    assert min(Counter(v.mutant.kind for v in verdicts).values()) >= 20
+    assert sum(v.mutant.steady for v in verdicts) * 2 >= len(verdicts)
+    assert score(verdicts) >= LEAST[FULL], [str(v.mutant) for v in verdicts if not v.killed]

@@ -1,0 +1,1 @@
+"""Small faults in built artifacts, and the generated suites that have to notice them."""
