@@ -50,7 +50,13 @@ def cli() -> None:
 def main() -> None:
     """Entry point. Exit status: 0 clean, 1 findings or failing checks, 2 wrong call or tool failure."""
     try:
-        cli.main(standalone_mode=True)
+        sys.exit(cli.main(standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("specgen: interrupted; nothing was left half-written", err=True)
+        sys.exit(2)
     except BrokenPipeError:
         # The reader of our output went away; keep Python from complaining while it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
