@@ -140,7 +140,10 @@ class Artifact:
             elif name not in args:
                 raise DeviceError(f"argument {name} is missing")
             elif row["kind"] == "buffer":
-                array = np.asarray(args[name], dtype(row["type"]))
+                try:
+                    array = np.asarray(args[name], dtype(row["type"]))
+                except (TypeError, ValueError):
+                    raise DeviceError(f"argument {name} takes an array of {row['type']}") from None
                 if array.ndim == len(row["order"]):
                     array = array.transpose(row["order"])
                 result[name] = np.ascontiguousarray(array).reshape(-1)

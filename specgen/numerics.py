@@ -70,7 +70,7 @@ TABLE: tuple[Promise, ...] = (
         EXACT,
         EXACT,
         True,
-        "a NaN loses against a number, -0 < +0, in every reduction too",
+        "a NaN loses against a number, -0 < +0, in every reduction too; `clamp` is max(min(x, hi), lo)",
     ),
     Promise("comparisons", "all", EXACT, EXACT, EXACT, True, "NaN compares false except `!=`"),
     Promise(

@@ -72,7 +72,7 @@ over a vector, an integer used as a subscript or bound becomes `index`.
 
 FUNCTIONS: dict[str, str] = {
     "min max": "of two or more; a NaN loses against a number, -0 < +0. Over one vector: in ascending order",
-    "clamp": "`clamp(x, lo, hi)`",
+    "clamp": "`clamp(x, lo, hi)` is `max(min(x, hi), lo)`: a NaN gives `hi`",
     "abs floor ceil trunc round": "`round`: half to even",
     "fma": "`fma(a, b, c)`: one rounding, always",
     "exp exp2 log log2 sqrt rsqrt sin cos tanh erf": "bounds in `docs/numerics.md`",

@@ -247,7 +247,7 @@ class _Evaluator:
 
     def clamp(self, node: ast.Call, frame: Frame) -> Value:
         x, lo, hi = (self.value(a, frame) for a in _arguments(node, 3))
-        return self.domain.least(self.domain.greatest(x, lo), hi)
+        return self.domain.greatest(self.domain.least(x, hi), lo)
 
     def fma(self, node: ast.Call, frame: Frame) -> Value:
         a, b, c = (self.value(x, frame) for x in _arguments(node, 3))

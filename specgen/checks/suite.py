@@ -16,7 +16,7 @@ from specgen.checks.cases import Check, Reference, Signature
 from specgen.checks.harness import Memo, Outcome, Result, run_check
 from specgen.checks.places import Place, Places, Settings
 from specgen.checks.values import FormulaError
-from specgen.devices.base import Device, DeviceError
+from specgen.devices.base import Device, DeviceError, RunawayError
 
 __all__ = ["Check", "Reference", "Suite", "Where"]
 
@@ -84,7 +84,7 @@ class Suite:
         except FormulaError as error:
             pytest.fail(f"check {check.name}: {error.message}", pytrace=False)
         except DeviceError as error:
-            if where.place.device == "interpreter":
+            if where.place.device == "interpreter" or isinstance(error, RunawayError):
                 pytest.fail(f"{where}: {error}", pytrace=False)
             pytest.skip(f"{where.place}: {error}")
         for result in results:

@@ -62,7 +62,7 @@ class Loop:
     def trips(self, numbers: Numbers) -> int | None:
         """Iterations for these scalars; None when they do not determine it."""
         span = _span(self.op, numbers)
-        return None if span is None else len(span)
+        return None if span is None else max(0, -((span.start - span.stop) // span.step))
 
 
 def serial_function(module: ModuleOp) -> FuncOp | None:

@@ -71,7 +71,7 @@ def _test(results: Sequence[BuildResult], jobs: int) -> SuiteResult:
     from specgen import devices
     from specgen.testing import run_suites
 
-    names = tuple(n for n in ("interpreter", "amdgpu-emulator") if devices.open(n).available() is None)
+    names = tuple(n for n in ("interpreter", "amdgpu-emulator", "vulkan") if devices.open(n).available() is None)
     folders = [r.folder for r in results if r.folder is not None]
     return run_suites(folders, SuiteOptions(devices=names, jobs=jobs))
 

@@ -138,3 +138,7 @@ class Device(Protocol):
 
 class DeviceError(Exception):
     """A device cannot do what was asked; the message is one line for the user."""
+
+
+class RunawayError(DeviceError):
+    """A kernel did not end within a device's limit: a fault of the kernel, never a reason to skip it."""

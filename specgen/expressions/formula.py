@@ -42,7 +42,7 @@ _CALLS: dict[str, Callable[..., Number]] = {
     "min": min,
     "max": max,
     "abs": abs,
-    "clamp": lambda x, lo, hi: min(max(x, lo), hi),
+    "clamp": lambda x, lo, hi: max(min(x, hi), lo),
     "ceil_div": lambda a, b: -(-a // b),
     "round_up": lambda a, b: -(-a // b) * b,
     "index": int,

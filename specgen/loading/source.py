@@ -42,6 +42,9 @@ def start_of(name: str) -> Span:
 def read_source(path: Path, name: str) -> Text:
     """The text of a file; `name` is how messages call it. `DiagnosticError` (SG-LOAD, SG-PATH) when it is refused."""
     try:
+        # A pipe or a device would be waited for, or never end.
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise OSError(None, "it is no regular file")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from specgen.devices.amdgpu_emulator import hazards
 from specgen.devices.amdgpu_emulator.blocks import Block, Program
 from specgen.devices.amdgpu_emulator.state import Machine
-from specgen.devices.base import DeviceError
+from specgen.devices.base import DeviceError, RunawayError
 
 Array = NDArray[Any]
 Selection = Any
 """None (every wave), a slice, or a sorted array of wave numbers."""
 
-STEP_LIMIT: Final = 5_000_000
+STEP_LIMIT: Final = 1_000_000
 """Blocks run (for any number of waves at once) before a launch counts as endless."""
 
 
@@ -52,7 +52,7 @@ class Executor:
                     return
                 number = min(self._queue)
                 self._step(number, self._queue.pop(number))
-        raise DeviceError(f"no end after {STEP_LIMIT} blocks")
+        raise RunawayError(f"no end after {STEP_LIMIT} blocks")
 
     def _step(self, number: int, ix: Selection) -> None:
         block = self._program.blocks[number]

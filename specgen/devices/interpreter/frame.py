@@ -119,5 +119,6 @@ def at(value: Any, place: tuple[int, ...]) -> Any:
     array = np.asarray(value)
     if array.ndim == 0:
         return array[()]
-    tail = place[-array.ndim :] if array.ndim <= len(place) else place
+    padded = (0,) * (array.ndim - len(place)) + place
+    tail = padded[len(padded) - array.ndim :]
     return array[tuple(0 if size == 1 else p for size, p in zip(array.shape, tail, strict=True))]

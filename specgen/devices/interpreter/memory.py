@@ -172,7 +172,18 @@ class Memory:
             value = self._check_load(index, linear, value, frame, where, _and(lanes, bad))
         return value if bad is None else np.where(bad, self.poison, value)
 
-    def _check_load(self, index: Sequence[Any], linear: Any, value: Any, frame: Frame, where: str, lanes: Any) -> Any:
+    def _check_load(
+        self,
+        index: Sequence[Any],
+        linear: Any,
+        value: Any,
+        frame: Frame,
+        where: str,
+        lanes: Any,
+        *,
+        atomic: bool = False,
+    ) -> Any:
+        """`atomic`: the read half of an update, which races only as the update does."""
         fresh: Any = None
         if self.written is not None:
             fresh = ~self.written.take(linear)
@@ -184,7 +195,7 @@ class Memory:
                 fresh if lanes is None else fresh & lanes,
                 lambda place: f"load of {self.element(index, place)}, which nothing has written",
             )
-        if self.tracker is not None:
+        if self.tracker is not None and not atomic:
             self._track(self.tracker.read, index, linear, frame, where, lanes, "load of")
         if self.promise is not None:
             self._check_promise(index, value, frame, where, lanes)
@@ -272,7 +283,7 @@ class Memory:
         linear, bad = self.locate(index, frame, where, None, "atomic on")
         touched = _and(frame.mask, bad)
         if self.written is not None:
-            self._check_load(index, linear, self.data.take(linear), frame, where, _and(None, bad))
+            self._check_load(index, linear, self.data.take(linear), frame, where, _and(None, bad), atomic=True)
         if self.tracker is not None:
             self._track(self.tracker.update, index, linear, frame, where, _and(None, bad), "atomic on")
         active = np.broadcast_to(np.True_ if touched is None else touched, frame.shape)

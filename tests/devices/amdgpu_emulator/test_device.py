@@ -14,7 +14,7 @@ from specgen import devices
 from specgen.devices.amdgpu_emulator import EmulatedKernel, EmulatorDevice, loader
 from specgen.devices.amdgpu_emulator.launch import scalar_bytes
 from specgen.devices.amdgpu_emulator.loader import Argument
-from specgen.devices.base import Artifact, Device, DeviceError, Kernel, TimingPlan
+from specgen.devices.base import Artifact, Device, DeviceError, Kernel, RunawayError, TimingPlan
 
 
 def code(target: str = "gfx1151") -> bytes:
@@ -92,7 +92,7 @@ def test_an_endless_loop_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(executor, "STEP_LIMIT", 1000)
     hsaco = assemble(".Lagain:\n  s_nop 0\n  s_branch .Lagain", "gfx1151", 32, (), 0, 32)
-    with pytest.raises(DeviceError, match="no end after 1000 blocks"):
+    with pytest.raises(RunawayError, match="no end after 1000 blocks"):
         EmulatedKernel(hsaco, "k").launch({}, (1, 1, 1))
 
 

@@ -235,7 +235,7 @@ class Expressions:
         lo, hi = make(low), make(high)
         return E(
             f"clamp({a.text}, {kind}({low}), {kind}({high}))",
-            lambda env: v.lower(v.upper(a.value(env), lo), hi),
+            lambda env: v.upper(v.lower(a.value(env), hi), lo),
             a.uses | {"clamp"},
         )
 
