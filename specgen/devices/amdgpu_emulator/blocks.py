@@ -164,7 +164,8 @@ class _Checker:
         mask = "True" if inst.name.startswith(("v_mfma", "v_wmma")) else None
         before = []
         high = undefined_high(inst)
-        for at in sorted(touched.reads_v - self._vectors - ({high[0]} if high else set())):
+        copies = register_copies(inst)
+        for at in sorted(touched.reads_v - self._vectors - {high} - set(copies.values())):
             if not whole:
                 before.append(f"if W.v[{at}] is not True: check_vector(st, {at}, ix, {mask or em.mask}, {index})")
                 self._vectors.add(at)
@@ -173,10 +174,10 @@ class _Checker:
             before.append(f"if W.s[{code}] is not True: check_scalar(st, {code}, ix, {index})")
             self._scalars.add(code)
         em.lines[start:start] = before
-        if high:
-            em.emit(f"W.follow_v({high[1]}, {high[0]}, ix, {em.mask})")
-            self._vectors.discard(high[1])
-        for at in sorted(touched.writes_v - self._vectors - ({high[1]} if high else set())):
+        for at, source in copies.items():
+            em.emit(f"W.follow_v({at}, {source}, ix, {em.mask})")
+            self._vectors.discard(at)
+        for at in sorted(touched.writes_v - self._vectors - copies.keys()):
             em.emit(f"if W.v[{at}] is not True: W.mark_v({at}, ix, {'True' if whole else mask or em.mask})")
             self._vectors.add(at)
         for code in sorted(touched.writes_s - self._scalars):
@@ -191,14 +192,27 @@ WIDE_ADDENDS: Final = frozenset({"v_mad_u64_u32", "v_mad_i64_i32", "v_mad_co_u64
 compilers leave undefined when they want 32 bits."""
 
 
-def undefined_high(inst: Instruction) -> tuple[int, int] | None:
-    """Vector registers of the addend's and of the result's high half; the second is written where the first was."""
+def undefined_high(inst: Instruction) -> int | None:
+    """The vector register of the addend's high half, unless a factor reads it too. The result's high half then counts
+    as written: compilers copy it along with the low half and look at neither."""
     if inst.name not in WIDE_ADDENDS:
         return None
-    addend, result = inst.get("src2"), inst.get("vdst")
+    addend = inst.get("src2")
     if addend < VECTOR or addend + 1 in (inst.get("src0"), inst.get("src1")):
         return None
-    return vector_index(addend + 1), vector_index(result + 1)
+    return vector_index(addend + 1)
+
+
+COPIES: Final = frozenset({"v_mov_b32", "v_dual_mov_b32"})
+
+
+def register_copies(inst: Instruction) -> dict[int, int]:
+    """Destination -> source of an instruction that only copies vector registers. Compilers copy values that nothing
+    looks at; a copy is as unwritten as its source, and the first real use is the finding."""
+    parts = inst.parts or (inst,)
+    if any(part.name not in COPIES or part.variant or part.get("src0") < VECTOR for part in parts):
+        return {}
+    return {vector_index(part.get("vdst")): vector_index(part.get("src0")) for part in parts}
 
 
 def em_touched(em: Emitter) -> Any:

@@ -114,7 +114,7 @@ class _Written:
             self.v[at] = True
 
     def follow_v(self, at: int, source: int, ix: Any, mask: Mask) -> None:
-        """Where `mask` holds, `at` is written exactly where `source` is."""
+        """Where `mask` holds, `at` is written exactly where `source` is: what a copy leaves."""
         known = self.v[source]
         if known is True or at == source:
             self.mark_v(at, ix, mask)
