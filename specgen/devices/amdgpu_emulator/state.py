@@ -116,10 +116,11 @@ class _Written:
     def follow_v(self, at: int, source: int, ix: Any, mask: Mask) -> None:
         """Where `mask` holds, `at` is written exactly where `source` is: what a copy leaves."""
         known = self.v[source]
-        if known is True or at == source:
-            self.mark_v(at, ix, mask)
-            return
         own = self.v[at]
+        if known is True or at == source:
+            if own is not True:
+                self.mark_v(at, ix, mask)
+            return
         whole = self.possible.copy() if own is True else np.zeros(self._shape, bool) if own is None else own
         rows = slice(None) if ix is None else ix
         have = False if known is None else known[rows]
