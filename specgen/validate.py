@@ -110,7 +110,7 @@ def validate_spec(
             continue
         seen.add(key)
         diagnostics += schedule_instance(spec, bound.instance, name).diagnostics
-    if instance is not None:
+    if instance is not None and until != "typed":
         diagnostics += check_strength(spec)
     if not admitted:
         return deduplicated(refusals), "refused"
