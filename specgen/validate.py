@@ -59,24 +59,20 @@ def validate_paths(paths: Sequence[Path], *, until: str = "scheduled", root: Pat
 def validate_file(path: Path, *, until: str = "scheduled", root: Path | None = None) -> Validation:
     """Validate one file."""
     from specgen.loading import load_spec
+    from specgen.loading.load import shown_name
 
     loaded = load_spec(path, root)
     diagnostics = tuple(loaded.diagnostics)
     if loaded.spec is None or has_errors(diagnostics):
         name = path.name.split(".spec.")[0]
         kind = loaded.kind or "unknown"
-        return Validation(diagnostics, (SpecStatus(name, _shown(path, root), kind, "error"),), loaded.sources)
+        return Validation(
+            diagnostics, (SpecStatus(name, shown_name(path, root or path.parent), kind, "error"),), loaded.sources
+        )
     more, status = validate_spec(loaded.spec, until=until)
     spec = loaded.spec
     row = SpecStatus(spec.name.text, spec.source.name, spec.kind, status)
     return Validation(deduplicated([*diagnostics, *more]), (row,), loaded.sources)
-
-
-def _shown(path: Path, root: Path | None) -> str:
-    try:
-        return path.resolve().relative_to((root or Path.cwd()).resolve()).as_posix()
-    except ValueError:
-        return path.as_posix()
 
 
 def validate_spec(

@@ -119,9 +119,9 @@ class Facts:
         """
         context = self._context(value, at)
         seen: set[SSAValue] = set()
-        todo = [value]
-        while todo:
-            current = todo.pop()
+        pending = [value]
+        while pending:
+            current = pending.pop()
             if current in seen or not is_integer(current.type):
                 continue
             seen.add(current)
@@ -129,7 +129,7 @@ class Facts:
                 return False
             op = current.owner
             if isinstance(op, Operation) and op.name in OPS and OPS[op.name].cls == "alu":
-                todo += op.operands
+                pending += op.operands
         return True
 
     def why(self, value: SSAValue, at: Operation | None = None) -> list[tuple[str, str]]:
@@ -256,16 +256,16 @@ class Facts:
 def _long_chain(value: SSAValue) -> list[SSAValue]:
     """What `value` is computed from, operands first, without the nearest: long chains must not recurse deeply."""
     order: list[SSAValue] = []
-    seen, todo = {value}, [value]
-    while todo:
-        op = todo.pop().owner
+    seen, pending = {value}, [value]
+    while pending:
+        op = pending.pop().owner
         if not isinstance(op, Operation) or op.name not in TRANSFERS:
             continue
         for operand in op.operands:
             if operand not in seen and is_integer(operand.type):
                 seen.add(operand)
                 order.append(operand)
-                todo.append(operand)
+                pending.append(operand)
     return order[: CHAIN_START - 1 : -1]
 
 
