@@ -166,7 +166,7 @@ def survives(fault: Fault) -> bool:
         cwd=HERE.parent.parent,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=600,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     return done.returncode == 0

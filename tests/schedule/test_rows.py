@@ -49,6 +49,36 @@ def test_multiple_of_the_factor_leaves_no_tail() -> None:
     assert [row.tail for row in scheduled.unroll_rows] == ["none"]
 
 
+GUARDED_ADDRESS = """
+func.func @k(%n: index, %limit: index, %a: memref<512xf32>, %out: memref<16xf32>) attributes {motif.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %f0 = arith.constant 0.0 : f32
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %f0) -> (f32) {
+    %q = arith.cmpi slt, %i, %limit : index
+    %t = scf.if %q -> (f32) {
+      %at = arith.muli %i, %c3 : index
+      %x = memref.load %a[%at] : memref<512xf32>
+      %s = arith.addf %acc, %x : f32
+      scf.yield %s : f32
+    } else {
+      scf.yield %acc : f32
+    }
+    scf.yield %t : f32
+  } {motif.pipeline = 2 : i64}
+  memref.store %sum, %out[%c0] : memref<16xf32>
+  func.return
+}
+"""
+
+
+def test_guarded_update_queues_what_the_update_uses() -> None:
+    """The guard and the value read: the address, made inside the guard, is not needed again."""
+    (row,) = schedule(parse(GUARDED_ADDRESS)).rows
+    assert (row.outcome, row.queue_records, row.values_per_record, row.read_count) == ("pipelined", 1, 2, 1)
+
+
 def test_inner_depth_counts_in_the_outer_loop() -> None:
     """Start-up, steady and serial load of the rewritten inner loop."""
     inner = ", motif.pipeline = 2 : i64"

@@ -162,6 +162,27 @@ def test_every_rule_has_both() -> None:
     assert accepted == set(RULES)
 
 
+def test_conditional_that_feeds_an_address_is_named() -> None:
+    """A read behind a conditional that updates what the loop carries: the message says what stands in the way."""
+    body = """
+      %q = arith.cmpi slt, %i, %c2 : index
+      %t, %j = scf.if %q -> (f32, index) {
+        %y = memref.load %a[%i] : memref<16xf32>
+        %s = arith.addf %acc, %y : f32
+        scf.yield %s, %i : f32, index
+      } else {
+        scf.yield %acc, %c0 : f32, index
+      }
+      %x = memref.load %b[%j] : memref<16xf32>  HERE
+      %u = arith.addf %t, %x : f32
+      scf.yield %u : f32
+    """
+    (diagnostic,) = schedule(Case(body).module()).diagnostics
+    assert diagnostic.code == RULES["P12"].code
+    assert diagnostic.span.line == 1
+    assert "comes from a conditional that updates carried state" in diagnostic.message
+
+
 def test_all_faults_of_a_body_are_told() -> None:
     """Two stores and a barrier give three diagnostics, in program order."""
     body = """
