@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,8 +46,13 @@ SHADER_READ, SHADER_WRITE, TRANSFER_READ, TRANSFER_WRITE, HOST_READ, HOST_WRITE 
 COMPUTE_BIT = 0x20
 FULL_SUBGROUPS = 0x2
 TIMESTAMP = 2
+STAMPS = 64
+"""Timestamps that one submission may hold."""
 TIMEOUT_NANOSECONDS = 60_000_000_000
 WAIT_FOR_64_BITS = 0x1 | 0x2
+
+BETWEEN = make(api.VkMemoryBarrier, srcAccessMask=SHADER_WRITE, dstAccessMask=SHADER_READ | SHADER_WRITE)
+"""The barrier between dependent dispatches, made once because it is recorded often."""
 
 
 @dataclass
@@ -88,7 +94,9 @@ class Session:
         info = make(api.VkCommandBufferAllocateInfo, commandPool=self.pool, commandBufferCount=1)
         self.vk.AllocateCommandBuffers(self.device, ctypes.byref(info), ctypes.byref(self.commands))
         self.fence = self._created("CreateFence", api.VkFenceCreateInfo)
-        self.queries = self._created("CreateQueryPool", api.VkQueryPoolCreateInfo, queryType=TIMESTAMP, queryCount=2)
+        self.queries = self._created(
+            "CreateQueryPool", api.VkQueryPoolCreateInfo, queryType=TIMESTAMP, queryCount=STAMPS
+        )
         self.lost = False
 
     def _create_device(self) -> ctypes.c_void_p:
@@ -227,14 +235,31 @@ class Session:
 
     def dispatch(self, pipeline: Pipeline, push: bytes, grid: tuple[int, int, int]) -> None:
         """Record a dispatch with these push constants."""
+        self.bind(pipeline)
+        self.push(pipeline, push)
+        self.vk.CmdDispatch(self.commands, *grid)
+
+    def bind(self, pipeline: Pipeline) -> None:
+        """Record that the dispatches that follow run this pipeline."""
         self.vk.CmdBindPipeline(self.commands, 1, pipeline.handle)
+
+    def push(self, pipeline: Pipeline, push: bytes) -> None:
+        """Record push constants for the dispatches that follow."""
         if push:
             self.vk.CmdPushConstants(self.commands, pipeline.layout, COMPUTE_BIT, 0, len(push), push)
+
+    def dispatch_again(self, grid: tuple[int, int, int]) -> None:
+        """Record a dispatch of the pipeline and push constants that are bound."""
         self.vk.CmdDispatch(self.commands, *grid)
 
     def copy(self, source: Buffer, target: Buffer, size: int, place: int = 0) -> None:
         """Record a copy of the first `size` bytes to byte `place`."""
         region = api.VkBufferCopy(0, place, size)
+        self.vk.CmdCopyBuffer(self.commands, source.handle, target.handle, 1, ctypes.byref(region))
+
+    def copy_from(self, source: Buffer, start: int, target: Buffer, size: int) -> None:
+        """Record a copy of `size` bytes from byte `start` on to the first of `target`."""
+        region = api.VkBufferCopy(start, 0, size)
         self.vk.CmdCopyBuffer(self.commands, source.handle, target.handle, 1, ctypes.byref(region))
 
     def barrier(self) -> None:
@@ -249,23 +274,25 @@ class Session:
 
     def between_dispatches(self) -> None:
         """Record that the next dispatch sees what the last one wrote."""
-        memory = make(api.VkMemoryBarrier, srcAccessMask=SHADER_WRITE, dstAccessMask=SHADER_READ | SHADER_WRITE)
-        stage = STAGE_COMPUTE
-        self.vk.CmdPipelineBarrier(self.commands, stage, stage, 0, 1, ctypes.byref(memory), 0, None, 0, None)
+        place, stage = ctypes.byref(BETWEEN), STAGE_COMPUTE
+        self.vk.CmdPipelineBarrier(self.commands, stage, stage, 0, 1, place, 0, None, 0, None)
 
     def reset_stamps(self) -> None:
-        """Record that both timestamps are free; before `stamp`."""
-        self.vk.CmdResetQueryPool(self.commands, self.queries, 0, 2)
+        """Record that all timestamps are free; before `stamp`."""
+        self.vk.CmdResetQueryPool(self.commands, self.queries, 0, STAMPS)
 
     def stamp(self, number: int) -> None:
-        """Record a timestamp (0 or 1) behind all that came before."""
+        """Record a timestamp (below `STAMPS`) behind all that came before."""
         self.vk.CmdWriteTimestamp(self.commands, BOTTOM_OF_PIPE, self.queries, number)
 
-    def seconds(self) -> float:
-        """The time between the two timestamps of the last submission."""
-        values = (ctypes.c_uint64 * 2)()
-        self.vk.GetQueryPoolResults(self.device, self.queries, 0, 2, 16, ctypes.byref(values), 8, WAIT_FOR_64_BITS)
-        return (values[1] - values[0]) * self.limits.timestamp_seconds
+    def intervals(self, count: int) -> list[float]:
+        """Seconds between timestamps 0 and 1, 1 and 2, ... of the last submission: `count` intervals."""
+        values = (ctypes.c_uint64 * (count + 1))()
+        size = ctypes.sizeof(values)
+        self.vk.GetQueryPoolResults(
+            self.device, self.queries, 0, count + 1, size, ctypes.byref(values), 8, WAIT_FOR_64_BITS
+        )
+        return [(end - start) * self.limits.timestamp_seconds for start, end in itertools.pairwise(values)]
 
     def close(self) -> None:
         """Destroy everything but buffers and pipelines, which their owners drop first."""

@@ -1,90 +1,196 @@
-"""Timing with timestamp queries: a sample is a batch of dependent dispatches in one submission."""
+"""Timing with timestamp queries: batches of dependent dispatches in one submission, a timestamp between batches."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from specgen.devices.base import Arguments, DeviceError, Grid, Timing, TimingPlan
-from specgen.devices.vulkan.arguments import Layout, push_block
+from specgen.devices.vulkan.arguments import CLOSEST_ALIGNMENT, Layout, Slot, push_block
+from specgen.devices.vulkan.session import STAMPS
 
 if TYPE_CHECKING:
-    from specgen.devices.vulkan.device import VulkanKernel
+    from specgen.devices.vulkan.device import VulkanDevice, VulkanKernel
+    from specgen.devices.vulkan.session import Buffer, Session
 
 CLOCK = "Vulkan timestamps"
+LARGEST_RING = 1 << 30
+"""Bytes: what every Vulkan 1.3 device lets one allocation have at least (maxMemoryAllocationSize)."""
+LARGEST_GAP = 4096
 
 
-class Prepared:
-    """A kernel with its arguments on the device; `sample` may be called in turns with another kernel's.
+def argument_bytes(rows: Sequence[Mapping[str, Any]], args: Arguments) -> int:
+    """Bytes of the buffers of one set of arguments."""
+    return sum(int(args[row["name"]].nbytes) for row in rows if row["kind"] == "buffer")
 
-    Buffers have memory of their own until `close`. `sets` copies of the arguments are visited in turn, so that a
-    dispatch does not find its inputs in a cache that the sets together exceed.
+
+def packed(rows: Sequence[Mapping[str, Any]], args: Arguments) -> Layout:
+    """Buffers one behind the other, apart by a sixteenth of their size or a page, whichever is less: those whose
+    sizes are powers of two would otherwise share the sets of a cache. Raises `DeviceError` for a missing argument."""
+    slots: list[Slot] = []
+    at = 0
+    for row in rows:
+        if row["kind"] == "buffer":
+            if row["name"] not in args:
+                raise DeviceError(f"argument {row['name']} is missing")
+            size = int(args[row["name"]].nbytes)
+            slots.append(Slot(row["name"], at, size))
+            at = _aligned(at + size + min(LARGEST_GAP, size // 16))
+    return Layout(tuple(slots), 0, max(at, CLOSEST_ALIGNMENT))
+
+
+def _aligned(place: int) -> int:
+    return -(-place // CLOSEST_ALIGNMENT) * CLOSEST_ALIGNMENT
+
+
+class Ring:
+    """Copies of one set of arguments in the device's memory, visited in turn by the kernels that share them.
+
+    A dispatch does not find its set in a cache that the sets together exceed. There are `sets` of them, less where
+    they would take more than `LARGEST_RING` bytes.
     """
 
-    def __init__(self, kernel: VulkanKernel, args: Arguments, grid: Grid | None = None, sets: int = 1) -> None:
-        session = kernel.device.session()
-        if not session.limits.timestamp_seconds:
-            raise DeviceError(f"the compute queue of {session.limits.name} has no timestamps")
-        self._kernel, self._session = kernel, session
-        self._grid = kernel.grid(args, grid)
-        rows = kernel.artifact.manifest["args"]
-        layout = Layout.of(rows, args, 0, exact=False)
-        self._buffer = session.buffer(sets * layout.end, host=kernel.device.memory_is_shared)
-        staging = self._buffer if kernel.device.memory_is_shared else session.buffer(layout.end, host=True)
-        layout.fill(staging.view, args)
-        if staging is not self._buffer:
-            session.record(lambda: self._spread(staging, layout.end, sets))
-            session.submit()
-            session.free(staging)
-        else:
-            for number in range(1, sets):
-                staging.view[number * layout.end : (number + 1) * layout.end] = staging.view[: layout.end]
-        places = [self._buffer.address + number * layout.end for number in range(sets)]
-        self._pushes = [push_block(rows, args, layout.addresses(place)) for place in places]
+    def __init__(self, device: VulkanDevice, rows: Sequence[Mapping[str, Any]], args: Arguments, sets: int = 1) -> None:
+        self._session = device.session()
+        if not self._session.limits.timestamp_seconds:
+            raise DeviceError(f"the compute queue of {self._session.limits.name} has no timestamps")
+        self._rows, self._args = rows, args
+        self._layout = packed(rows, args)
+        self._size = self._layout.end
+        self.sets = max(1, min(sets, LARGEST_RING // self._size))
+        shared = device.memory_is_shared
+        self._buffer = self._session.buffer(self.sets * self._size, host=shared)
+        self._fill(shared)
+        self._pushes: list[bytes | None] = [None] * self.sets
         self._turn = 0
 
-    def _spread(self, staging: object, size: int, sets: int) -> None:
-        for number in range(sets):
-            self._session.copy(staging, self._buffer, size, number * size)  # type: ignore[arg-type]
-        self._session.barrier()
-
-    def sample(self, batch: int) -> float:
-        """Seconds of one dispatch: `batch` dispatches, each after the end of the one before."""
-        session = self._session
-        turns = [(self._turn + n) % len(self._pushes) for n in range(batch)]
-        self._turn = (self._turn + batch) % len(self._pushes)
+    def _fill(self, shared: bool) -> None:
+        """One set from the host; then what is filled is copied behind itself, twice as much each time."""
+        session, size, whole = self._session, self._size, self.sets * self._size
+        first = self._buffer if shared else session.buffer(size, host=True)
+        self._layout.fill(first.view, self._args)
+        if shared:
+            for number in range(1, self.sets):
+                first.view[number * size : (number + 1) * size] = first.view[:size]
+            return
 
         def body() -> None:
-            session.reset_stamps()
+            session.copy(first, self._buffer, size)
+            done = size
+            while done < whole:
+                session.barrier()
+                session.copy(self._buffer, self._buffer, min(done, whole - done), done)
+                done *= 2
             session.barrier()
-            session.stamp(0)
-            for turn in turns:
-                if 0 not in self._grid:
-                    session.dispatch(self._kernel.pipeline, self._pushes[turn], self._grid)
-                session.between_dispatches()
-            session.stamp(1)
 
         session.record(body)
         session.submit()
-        return session.seconds() / batch
+        session.free(first)
+
+    def push(self, number: int) -> bytes:
+        """The push constants of a set."""
+        known = self._pushes[number]
+        if known is None:
+            place = self._buffer.address + number * self._size
+            known = self._pushes[number] = push_block(self._rows, self._args, self._layout.addresses(place))
+        return known
+
+    def turns(self, count: int) -> list[int]:
+        """The sets of the next `count` dispatches."""
+        first = self._turn
+        self._turn = (first + count) % self.sets
+        return [(first + n) % self.sets for n in range(count)]
+
+    def contents(self, number: int, name: str, dtype: Any) -> Any:
+        """A copy of a buffer of a set as it is now."""
+        session, start = self._session, number * self._size
+        if self._buffer.view is not None:
+            return self._layout.contents(self._buffer.view[start : start + self._size], name, dtype)
+        back = session.buffer(self._size, host=True)
+        session.record(lambda: self._download(back, start))
+        session.submit()
+        copied = self._layout.contents(back.view, name, dtype)
+        session.free(back)
+        return copied
+
+    def _download(self, back: Buffer, start: int) -> None:
+        self._session.barrier()
+        self._session.copy_from(self._buffer, start, back, self._size)
+        self._session.barrier()
 
     def close(self) -> None:
         """Give the memory back."""
         self._session.free(self._buffer)
 
 
+class Prepared:
+    """A kernel with arguments on the device; `samples` may be called in turns with another kernel's.
+
+    Without a `ring` to share it has one of its own of `sets` sets, which `close` gives back.
+    """
+
+    def __init__(
+        self, kernel: VulkanKernel, args: Arguments, grid: Grid | None = None, sets: int = 1, ring: Ring | None = None
+    ) -> None:
+        self._kernel = kernel
+        self._session: Session = kernel.device.session()
+        self._grid = kernel.grid(args, grid)
+        self._own = Ring(kernel.device, kernel.artifact.manifest["args"], args, sets) if ring is None else None
+        self.ring: Ring = ring or self._own  # type: ignore[assignment]
+
+    def samples(self, batch: int, count: int) -> list[float]:
+        """Seconds of one dispatch for each of `count` batches (below `STAMPS`) of one submission.
+
+        A batch is `batch` dispatches, each after the end of the one before; one global memory barrier from compute to
+        compute lies between them, and the pipeline is bound once.
+        """
+        if not 0 < count < STAMPS:
+            raise ValueError(f"1 to {STAMPS - 1} batches a submission, not {count}")
+        session, pipeline = self._session, self._kernel.pipeline
+
+        def body() -> None:
+            session.reset_stamps()
+            session.barrier()
+            session.bind(pipeline)
+            session.stamp(0)
+            bound = None
+            for number in range(count):
+                for turn in self.ring.turns(batch):
+                    if turn != bound:
+                        session.push(pipeline, self.ring.push(turn))
+                        bound = turn
+                    if 0 not in self._grid:
+                        session.dispatch_again(self._grid)
+                    session.between_dispatches()
+                session.stamp(number + 1)
+
+        session.record(body)
+        session.submit()
+        return [seconds / batch for seconds in session.intervals(count)]
+
+    def sample(self, batch: int) -> float:
+        """Seconds of one dispatch: one batch."""
+        return self.samples(batch, 1)[0]
+
+    def close(self) -> None:
+        """Give the memory back."""
+        if self._own is not None:
+            self._own.close()
+
+
 def measure(kernel: VulkanKernel, args: Arguments, plan: TimingPlan) -> Timing:
     """The samples of a plan, after running for its warm-up time."""
     prepared = Prepared(kernel, args)
     try:
-        _warm_up(lambda: prepared.sample(plan.batch), plan.warmup_seconds)
+        warm_up(lambda: prepared.sample(plan.batch), plan.warmup_seconds)
         return Timing(tuple(prepared.sample(plan.batch) for _ in range(plan.iterations)), CLOCK)
     finally:
         prepared.close()
 
 
-def _warm_up(run: Callable[[], object], seconds: float) -> None:
+def warm_up(run: Callable[[], object], seconds: float) -> None:
+    """Call `run` at least once and until `seconds` have passed, so that clocks rise."""
     until = time.perf_counter() + seconds
     run()
     while time.perf_counter() < until:
