@@ -80,10 +80,14 @@ def _workgroup_size(function: FuncOp) -> tuple[int, int, int]:
 
 
 def _live_ops(function: FuncOp) -> set[Operation]:
-    """Ops that something observable depends on. Checks and promises are dropped, so what only they use is not live."""
+    """Ops that something observable depends on. Checks and promises are dropped, so what only they use is not live.
+
+    Addresses depend on the extents of the buffer that they are in.
+    """
     live: set[Operation] = set()
     for op in reversed(list(function.walk())):
-        used = any(use.operation in live for result in op.results for use in result.uses)
+        values = op.operands[:1] if op.name == "motif.extents" else op.results
+        used = any(use.operation in live for value in values for use in value.uses)
         if used or not _is_droppable(op):
             live.add(op)
     return live
