@@ -43,6 +43,13 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("loop_schedule",),
     ),
     (
+        "Barriers",
+        "`overlap` is a block of private work that may run while others have not arrived: arithmetic, private memory, "
+        "`for` and `if`; nothing that others see or wait for (SG-COLL). `complete` meets first and works after, "
+        "`split` arrives, works, then waits. Where a target has no split barriers the wait is a complete one.",
+        ("barrier_schedule",),
+    ),
+    (
         "Checks and benchmarks",
         "Formulas are computed in exact integers and float64, then rounded once.",
         ("check", "tolerance", "reference", "benchmark"),

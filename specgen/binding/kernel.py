@@ -16,7 +16,7 @@ from specgen.binding.names import declare
 from specgen.binding.statements import all_statements, block
 from specgen.binding.values import Name, Unknown, Value, Word
 from specgen.diagnostics import Diagnostic, Note, Span
-from specgen.model import BufferArg, Knob, MemorySchedule, Spec, ViewStatement
+from specgen.model import Barrier, BufferArg, Knob, MemorySchedule, Spec, ViewStatement
 from specgen.model import Name as Identifier
 
 if TYPE_CHECKING:
@@ -288,8 +288,10 @@ def _operations(ctx: Context) -> tuple[Op, ...]:
 def _only_loops_are_scheduled(spec: Spec) -> bool:
     """Whether `schedule:` stands on loops alone, so that the serial entry differs by their attributes."""
     plain = all(m.schedule == MemorySchedule() for m in spec.memory)
-    views = any(isinstance(s, ViewStatement) and s.schedule is not None for s in all_statements(spec.body))
-    return plain and not views and all(_only_loops_are_scheduled(used) for used in spec.used.values())
+    inside = tuple(all_statements(spec.body))
+    views = any(isinstance(s, ViewStatement) and s.schedule is not None for s in inside)
+    split = any(isinstance(s, Barrier) and (s.overlap is not None or s.form is not None) for s in inside)
+    return plain and not views and not split and all(_only_loops_are_scheduled(used) for used in spec.used.values())
 
 
 def _serial(region: Region) -> Region:

@@ -234,9 +234,9 @@ def _schedule(ctx: Context, statement: For) -> tuple[tuple[str, Attribute], ...]
             result.append(("motif.unroll", factor))
     for key, allowed, expr in (("order", ORDERS, keys.order), ("tail", TAILS, keys.tail)):
         if expr is not None:
-            word = _word(ctx, expr, key, allowed)
-            if word is not None:
-                result.append((f"motif.{key}", word))
+            chosen = word(ctx, expr, key, allowed)
+            if chosen is not None:
+                result.append((f"motif.{key}", chosen))
     _needs_unroll(ctx, keys)
     if keys.through is not None:
         ctx.report("SG-UNSUPPORTED", "not supported yet: the schedule key `through`.", at=keys.through.span)
@@ -282,7 +282,8 @@ def _number(
     return number
 
 
-def _word(ctx: Context, expr: Expr, key: str, allowed: tuple[str, ...]) -> str | None:
+def word(ctx: Context, expr: Expr, key: str, allowed: tuple[str, ...]) -> str | None:
+    """The word of a schedule key: one of `allowed`, bare or static; None after a diagnostic."""
     bare = expr.tree.id if isinstance(expr.tree, ast.Name) else None
     if bare is not None and bare not in allowed and ctx.scope.find(bare) is None:
         found: Value | Word | Unknown = Word(bare)

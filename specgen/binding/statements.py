@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from specgen.binding import convert, loops, motifs, stores, views
+from specgen.binding import barriers, convert, loops, motifs, stores, views
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import branch, condition, expression, if_op, value
 from specgen.binding.formula import decided
@@ -277,16 +277,6 @@ def _dynamic_if(ctx: Context, statement: If, test: Value) -> None:
         ctx.scope.assign(variables[i].text, new)
 
 
-def _barrier(ctx: Context, statement: Barrier) -> None:
-    if statement.overlap is not None or statement.form is not None:
-        unsupported(ctx, statement.span, "a barrier with `overlap`")
-        return
-    with ctx.at_place(statement.span):
-        ctx.demand(0, "barrier")
-        extra = (("motif.scope", "global"),) if statement.scope == "global" else ()
-        ctx.emit("gpu.barrier", (), (), extra=extra)
-
-
 def _assume(ctx: Context, statement: Assume) -> None:
     with ctx.within(statement.condition):
         test = condition(ctx, statement.condition.tree, "an assumption")
@@ -328,6 +318,8 @@ def _names_of(ctx: Context, statements: Sequence[Statement]) -> None:
             case If():
                 _names_of(ctx, statement.then)
                 _names_of(ctx, statement.orelse)
+            case Barrier(overlap=tuple() as inner):
+                _names_of(ctx, inner)
             case Store():
                 for target, _ in statement.entries:
                     _mark_stored(ctx, target)
@@ -382,6 +374,6 @@ HANDLERS: dict[type, Callable[[Context, Any], None]] = {
     While: loops.conditional,
     If: _if,
     Apply: motifs.apply,
-    Barrier: _barrier,
+    Barrier: barriers.barrier,
     Assume: _assume,
 }

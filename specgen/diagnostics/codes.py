@@ -180,8 +180,10 @@ CODES: tuple[Code, ...] = (
         "SG-COLL",
         "not all work-items reach a collective",
         "A subgroup or workgroup operation, a tile operation or a barrier stands under a condition or in a loop on "
-        "which its participants may disagree.",
-        "The missing ones would be waited for, or their lanes read as garbage.",
+        "which its participants may disagree; or the `overlap` of a barrier holds something that others see or "
+        "wait for.",
+        "The missing ones would be waited for, or their lanes read as garbage; and while a barrier is passed, what "
+        "others see has no order.",
         "- if: lane < n\n  then:\n  - let: {s: subgroup.sum(x)}",
         "- let:\n    s: subgroup.sum(x if lane < n else 0)",
     ),

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading.walk import bodies, statements
-from specgen.model import Barrier, BufferArg, For, If, Let, Spec, Statement, TileArg, ViewStatement
-from specgen.schema.messages import first_line
+from specgen.model import BufferArg, For, If, Let, Spec, Statement, TileArg
 from specgen.schema.tree import Mapping
 
 
@@ -38,11 +37,6 @@ def _constructs(tree: Mapping, spec: Spec) -> Iterator[tuple[str, Span]]:
             yield "tile arguments", argument.name.span
         elif isinstance(argument, BufferArg) and argument.strides:
             yield "`strides` of an argument", argument.strides[0].name.span
-    for memory in spec.memory:
-        for key in ("contiguous", "pad", "swizzle"):
-            value = getattr(memory.schedule, key)
-            if value is not None:
-                yield f"`schedule: {{{key}}}` of memory", value.span
     for result in spec.results:
         if result.kind == "tile":
             yield "tile results", result.name.span
@@ -60,11 +54,7 @@ def _in_statement(statement: Statement) -> Iterator[tuple[str, Span]]:
                 value = getattr(schedule, key)
                 if value is not None:
                     yield f"`schedule: {{{key}}}`", value.span
-        case ViewStatement():
-            yield "`view`", first_line(statement.span)
         case For(schedule=schedule) if schedule.through is not None:
             yield "`schedule: {through}`", schedule.through.span
         case If(split=split) if split is not None:
             yield "`schedule: {split}`", split.span
-        case Barrier(overlap=overlap, form=form) if overlap is not None or form is not None:
-            yield "split barriers (`overlap`, `form`)", form.span if form is not None else first_line(statement.span)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import specgen
+from specgen import targets
+from specgen.report import barriers
 
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
@@ -29,10 +31,11 @@ def assemble(plan: Planned, binary: AmdgpuBinary | SpirvBinary, spec_sha256: str
     facts = _back_end(plan, binary)
     if "llvm" in facts:
         identity["llvm"] = facts.pop("llvm")
+    places = facts.pop("barrier_places")
     report["entries"] = _entries(plan, facts.pop("entries"))
     report["source_low"] = _schedule(plan)
     report.update(facts)
-    report["barriers"] = _barriers(plan)
+    report["barriers"] = barriers.rows(_functions(plan), places, targets.load(plan.target))
     return report
 
 
@@ -62,19 +65,21 @@ def _back_end(plan: Planned, binary: AmdgpuBinary | SpirvBinary) -> dict[str, An
             "entries": {entry.name: entry.report for entry in binary.entries},
             "machine_loops": [row for entry in binary.entries for row in entry.machine_loops],
             "findings": _findings(plan, [text for entry in binary.entries for text in entry.findings]),
+            "barrier_places": {entry.name: entry.barriers for entry in binary.entries},
         }
     from specgen.report.spirv_words import entry_words
 
-    memory = _workgroup_bytes(plan)
+    memory, counted = _workgroup_bytes(plan), entry_words(binary.spv)
     return {
+        "barrier_places": {name: words.barriers for name, words in counted.items()},
         "entries": {
             name: {
                 "code_byte_count": words.code_byte_count,
                 "workgroup_memory_bytes": memory[name],
                 "static_instruction_mix": words.mix,
             }
-            for name, words in entry_words(binary.spv).items()
-        }
+            for name, words in counted.items()
+        },
     }
 
 
@@ -134,16 +139,3 @@ def _findings(plan: Planned, texts: list[str]) -> list[str]:
         if (row["function"], row["location"]) not in left
     ]
     return list(dict.fromkeys([*texts, *gone]))
-
-
-def _barriers(plan: Planned) -> list[dict[str, Any]]:
-    """One row a barrier of the scheduled IR."""
-    from specgen.ir import locations
-
-    forms = {"gpu.barrier": "complete", "motif.arrive": "arrive", "motif.wait": "wait"}
-    return [
-        {"function": function.sym_name.data, "location": locations.text(op), "form": forms[op.name]}
-        for function in _functions(plan)
-        for op in function.walk()
-        if op.name in forms
-    ]

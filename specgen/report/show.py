@@ -63,6 +63,22 @@ def _machine(report: dict[str, Any]) -> Any:
     return table
 
 
+def _barriers(report: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="barriers (source/instructions)", title_justify="left")
+    for name in ("function", "phase", "selection", "static", "by a subgroup"):
+        table.add_column(name)
+    for row in report.get("barriers", ()):
+        static, dynamic = (
+            "/".join(str(row.get(f"{kind}_{what}_count", "unknown")) for what in ("source", "low"))
+            for kind in ("static", "dynamic")
+        )
+        shown = "unknown" if dynamic == "unknown/unknown" else dynamic
+        table.add_row(row["function"], row["phase"], row["selection"], static, shown)
+    return table
+
+
 def _console(*, record: bool, colour: bool) -> Any:
     from rich.console import Console
 
@@ -74,7 +90,7 @@ def _console(*, record: bool, colour: bool) -> Any:
 def _print(report: dict[str, Any], console: Any) -> None:
     identity = report["identity"]
     console.print(f"{report['entries'][0]['symbol']} for {identity['target']}, specgen {identity['specgen']}")
-    for part in (_entries(report), _pipelines(report), _machine(report)):
+    for part in (_entries(report), _pipelines(report), _machine(report), _barriers(report)):
         if part.row_count:
             console.print(part)
     for text in report.get("findings", ()):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 HEADER_WORDS = 5
-OP_ENTRY_POINT, OP_FUNCTION, OP_FUNCTION_END, OP_FUNCTION_CALL = 15, 54, 56, 57
+OP_STRING, OP_LINE, OP_ENTRY_POINT, OP_FUNCTION, OP_FUNCTION_END, OP_CONTROL_BARRIER = 7, 8, 15, 54, 56, 224
 
 CLASSES: tuple[tuple[str, range], ...] = (
     ("memory", range(59, 70)),
@@ -26,10 +26,11 @@ CLASSES: tuple[tuple[str, range], ...] = (
 
 @dataclass(frozen=True)
 class EntryWords:
-    """One entry point: bytes of its function and instructions by class."""
+    """One entry point: bytes of its function, instructions by class, barriers by place (file, line, column)."""
 
     code_byte_count: int
     mix: dict[str, int]
+    barriers: dict[tuple[str, int, int], dict[str, int]]
 
 
 def _instructions(data: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -53,18 +54,27 @@ def _class(opcode: int) -> str:
 def entry_words(data: bytes) -> dict[str, EntryWords]:
     """Counts by entry point name. A function that an entry calls counts for itself only."""
     names: dict[int, str] = {}
+    texts: dict[int, str] = {}
     result: dict[str, EntryWords] = {}
     current, size, mix = 0, 0, Counter[str]()
+    place, barriers = ("", 0, 0), dict[tuple[str, int, int], dict[str, int]]()
     for opcode, words in _instructions(data):
         if opcode == OP_ENTRY_POINT:
             names[words[2]] = _name(words[3:])
+        elif opcode == OP_STRING:
+            texts[words[1]] = _name(words[2:])
         elif opcode == OP_FUNCTION:
-            current, size, mix = words[2], 0, Counter()
+            current, size, mix, barriers = words[2], 0, Counter(), {}
+        elif opcode == OP_LINE:
+            place = texts[words[1]], words[2], words[3]
+        elif opcode == OP_CONTROL_BARRIER:
+            here = barriers.setdefault(place, {})
+            here["OpControlBarrier"] = here.get("OpControlBarrier", 0) + 1
         if current:
             size += 4 * len(words)
             mix[_class(opcode)] += 1
         if opcode == OP_FUNCTION_END:
             if current in names:
-                result[names[current]] = EntryWords(size, dict(sorted(mix.items())))
+                result[names[current]] = EntryWords(size, dict(sorted(mix.items())), barriers)
             current = 0
     return result

@@ -219,18 +219,23 @@ def _meet(frame: Frame, place: str, what: str) -> Any:
     return arrived
 
 
-def _barrier(op: Operation, compiler: Compiler) -> Step:
-    scope = op.attributes.get("motif.scope")
-    everywhere = isinstance(scope, StringAttr) and scope.data == "global"
-    place = where(op)
+def _passing(what: str) -> Callable[[Operation, Compiler], Step]:
+    """The handler of an op behind which everything before it has happened for all."""
 
-    def step(env: Env, frame: Frame) -> None:
-        arrived = _meet(frame, place, "a barrier")
-        frame.epoch = frame.epoch + arrived
-        if everywhere:
-            frame.global_epoch = frame.global_epoch + arrived
+    def handler(op: Operation, compiler: Compiler) -> Step:
+        scope = op.attributes.get("motif.scope")
+        everywhere = isinstance(scope, StringAttr) and scope.data == "global"
+        place = where(op)
 
-    return step
+        def step(env: Env, frame: Frame) -> None:
+            arrived = _meet(frame, place, what)
+            frame.epoch = frame.epoch + arrived
+            if everywhere:
+                frame.global_epoch = frame.global_epoch + arrived
+
+        return step
+
+    return handler
 
 
 def _arrive(op: Operation, compiler: Compiler) -> Step:
@@ -239,15 +244,6 @@ def _arrive(op: Operation, compiler: Compiler) -> Step:
     def step(env: Env, frame: Frame) -> None:
         _meet(frame, place, "the arrival at a barrier")
         env[token] = np.int64(0)
-
-    return step
-
-
-def _wait(op: Operation, compiler: Compiler) -> Step:
-    place = where(op)
-
-    def step(env: Env, frame: Frame) -> None:
-        frame.epoch = frame.epoch + _meet(frame, place, "the wait of a barrier")
 
     return step
 
@@ -263,8 +259,8 @@ HANDLERS: dict[str, Callable[[Operation, Compiler], Step | None]] = {
     "motif.subgroup_shuffle": _shuffle,
     "motif.subgroup_broadcast": _broadcast,
     "motif.subgroup_shuffle_xor": _shuffle_xor,
-    "gpu.barrier": _barrier,
+    "gpu.barrier": _passing("a barrier"),
     "motif.arrive": _arrive,
-    "motif.wait": _wait,
+    "motif.wait": _passing("the wait of a barrier"),
     "motif.fence": _no_step,
 }

@@ -63,6 +63,8 @@ class EntryEvidence:
     occupancy_percent: float
     instruction_mix: Mapping[str, int]
     loops: tuple[loops.MachineLoop, ...]
+    barriers: Mapping[tuple[str, int, int], Mapping[str, int]]
+    """Barrier instructions by place (file, line, column), each with its count."""
     findings: tuple[str, ...]
 
     @property
@@ -143,8 +145,18 @@ def _entry(
         occupancy_percent=occupancy.percent(target, note[".vgpr_count"], note[".sgpr_count"], memory, items),
         instruction_mix=dict(sorted(mix.items())),
         loops=tuple(found),
+        barriers=_barriers(blocks),
         findings=tuple(_missing(m) for m in marks if m.discriminator not in seen),
     )
+
+
+def _barriers(blocks: list[asm.Block]) -> dict[tuple[str, int, int], Counter[str]]:
+    found: dict[tuple[str, int, int], Counter[str]] = {}
+    for block in blocks:
+        for instruction in block.instructions:
+            if instruction.name.startswith("s_barrier"):
+                found.setdefault(instruction.place, Counter())[instruction.name] += 1
+    return found
 
 
 def _missing(mark: LoopMark) -> str:

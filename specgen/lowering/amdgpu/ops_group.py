@@ -254,10 +254,14 @@ def _barrier(low: Lowering, op: Operation) -> None:
 
 
 def _arrive(low: Lowering, op: Operation) -> None:
-    """Where the target has split barriers: the arrival. Elsewhere the wait is a complete barrier."""
+    """Where the target has split barriers: the arrival. Elsewhere the wait is a complete barrier.
+
+    LLVM's scheduler would move private work out of the phase, so nothing crosses its ends.
+    """
     if low.target.split_barrier:
         fence(low, "release", _scope(op.attributes.get("motif.scope")))
         low.b.intrinsic_effect("amdgcn.s.barrier.signal", integer("i32", -1))
+        _fence(low, op)
     low.values[op.results[0]] = integer("i32", 0)
 
 
@@ -266,6 +270,7 @@ def _wait(low: Lowering, op: Operation) -> None:
     if not low.target.split_barrier:
         barrier(low, scope)
         return
+    _fence(low, op)
     low.b.intrinsic_effect("amdgcn.s.barrier.wait", integer("i16", -1))
     fence(low, "acquire", scope)
 
