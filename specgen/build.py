@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from specgen import fingerprint, output
+from specgen import fingerprint, output, param_sets
 from specgen.diagnostics import Diagnostic, Source, Span, has_errors
 from specgen.loading.discover import SpecFile
 from specgen.loading.load import shown_name, stem
@@ -60,6 +60,8 @@ class Job:
     name: str
     shown: str
     shown_folder: str
+    params: tuple[tuple[str, PolicyValue], ...] = ()
+    """The set of params to build, where that is not the default one."""
 
     @classmethod
     def of(cls, file: SpecFile) -> Job:
@@ -71,6 +73,11 @@ class Job:
     def root(self) -> Path:
         """The spec's own folder."""
         return self.path.parent
+
+    @property
+    def folder(self) -> str:
+        """The name of the output folder."""
+        return param_sets.folder(self.name, dict(self.params))
 
     def relocated(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Diagnostics with file names as messages show them."""
@@ -93,7 +100,7 @@ class Job:
 
     def result(self, status: str, **fields: Any) -> BuildResult:
         """A result for this job."""
-        return BuildResult(self.name, self.shown, status, **fields)
+        return BuildResult(self.folder, self.shown, status, **fields)
 
 
 def build_paths(paths: Sequence[Path], options: BuildOptions, *, jobs: int = 1) -> list[BuildResult]:
@@ -106,7 +113,7 @@ def build_paths(paths: Sequence[Path], options: BuildOptions, *, jobs: int = 1) 
         results.append(BuildResult("", "", FAILED, diagnostics=tuple(found.diagnostics), sources=dict(found.sources)))
     files = [Job.of(file) for file in found.files]
     if jobs == 1 or len(files) < 2:
-        return results + [build_file(file, options) for file in files]
+        return results + [result for file in files for result in build_sets(file, options)]
     return results + _build_parallel(files, options, jobs)
 
 
@@ -114,9 +121,9 @@ def _build_parallel(files: list[Job], options: BuildOptions, jobs: int) -> list[
     """A worker that dies takes its pool along, so what was unfinished is tried again one by one: only the spec
     that kills its own worker is lost."""
     context = multiprocessing.get_context("fork")
-    results: dict[int, BuildResult] = {}
+    results: dict[int, list[BuildResult]] = {}
     with ProcessPoolExecutor(max_workers=min(jobs, len(files)), mp_context=context) as pool:
-        futures = [pool.submit(build_file, file, options) for file in files]
+        futures = [pool.submit(build_sets, file, options) for file in files]
         for index, future in enumerate(futures):
             try:
                 results[index] = future.result()
@@ -125,20 +132,30 @@ def _build_parallel(files: list[Job], options: BuildOptions, jobs: int) -> list[
     for index, file in enumerate(files):
         if index not in results:
             results[index] = _build_alone(file, options)
-    return [results[index] for index in range(len(files))]
+    return [result for index in range(len(files)) for result in results[index]]
 
 
-def _build_alone(job: Job, options: BuildOptions) -> BuildResult:
+def _build_alone(job: Job, options: BuildOptions) -> list[BuildResult]:
     with ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("fork")) as pool:
         try:
-            return pool.submit(build_file, job, options).result()
+            return pool.submit(build_sets, job, options).result()
         except BrokenProcessPool:
-            return BuildResult(job.name, job.shown, BROKEN, problem="the worker process died while building this spec")
+            return [job.result(BROKEN, problem="the worker process died while building this spec")]
+
+
+def build_sets(job: Job, options: BuildOptions) -> list[BuildResult]:
+    """Build one spec, and beside it each set of params that its cases name."""
+    first = build_file(job, options)
+    if first.folder is None:
+        return [first]
+    manifest = output.read_manifest(first.folder) or {}
+    others = [replace(job, params=tuple(params.items())) for params in manifest.get("param_sets", ())]
+    return [first, *(build_file(other, options) for other in others)]
 
 
 def build_file(job: Job, options: BuildOptions) -> BuildResult:
-    """Build one spec job."""
-    folder = options.output / job.name
+    """Build one spec with one set of params."""
+    folder = options.output / job.folder
     try:
         if not options.force and not options.dump_after and _up_to_date(job, folder, options):
             manifest = output.read_manifest(folder)
@@ -167,7 +184,7 @@ def _up_to_date(job: Job, folder: Path, options: BuildOptions) -> bool:
     digests = fingerprint.inputs(job.root, list(manifest["inputs"]))
     if digests is None:
         return False
-    key = fingerprint.key(digests, options.targets, options.policies_of(job.name))
+    key = fingerprint.key(digests, options.targets, {**options.policies_of(job.name), **dict(job.params)})
     return key == manifest["key"] and output.intact(folder, manifest)
 
 
@@ -198,13 +215,13 @@ def _build(job: Job, folder: Path, options: BuildOptions) -> BuildResult:
         diagnostics = job.relocated([*loaded.diagnostics, *found])
         return job.result(MOTIF if status == "ok" else FAILED, diagnostics=diagnostics, sources=sources)
     try:
-        emitted = emit(spec, job.root, options)
+        emitted = emit(spec, job.root, options, dict(job.params))
     except NotAdmitted as refusal:
         diagnostics = job.relocated([*loaded.diagnostics, *refusal.diagnostics])
         return job.result(REFUSED if refusal.by_target else FAILED, diagnostics=diagnostics, sources=sources)
     except LoweringError as error:
         return job.result(BROKEN, problem=str(error))
-    with output.staged(options.output, job.name) as temporary:
+    with output.staged(options.output, job.folder) as temporary:
         digests = output.write_files(temporary, emitted.files)
         manifest = {**emitted.manifest, "files": digests}
         (temporary / output.MANIFEST).write_text(output.manifest_text(manifest), encoding="utf-8")

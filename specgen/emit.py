@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import specgen
-from specgen import fingerprint
+from specgen import fingerprint, param_sets
 from specgen.diagnostics import Diagnostic, has_errors
 from specgen.model import Spec
-from specgen.stages import Plan, Planned, bind_targets, schedule_instance
+from specgen.stages import Plan, Planned, PolicyValue, bind_targets, schedule_instance
 
 if TYPE_CHECKING:
     from specgen.build import BuildOptions
@@ -48,15 +48,20 @@ class _Planning:
     dumps: tuple[tuple[str, str], ...]
 
 
-def emit(spec: Spec, root: Path, options: BuildOptions) -> Emitted:
-    """Plan, lower and describe a kernel spec. Raises `NotAdmitted` and `lowering.LoweringError`; writes nothing."""
+def emit(spec: Spec, root: Path, options: BuildOptions, params: Mapping[str, PolicyValue] | None = None) -> Emitted:
+    """Plan, lower and describe a kernel spec; `params` beside those that the options set.
+
+    Raises `NotAdmitted` and `lowering.LoweringError`; writes nothing.
+    """
     from specgen.checks.plan import plan_suite
     from specgen.checks.strength import check_strength
     from specgen.emit_suite import render_benchmark, render_suite
 
-    planning = _plan_targets(spec, options)
+    policies, asked = param_sets.split(spec, options.policies_of(spec.name.text))
+    asked |= params or {}
+    planning = _plan_targets(spec, options, policies, asked)
     planned = planning.planned
-    diagnostics = [*planning.diagnostics, *check_strength(spec)]
+    diagnostics = [*planning.diagnostics, *check_strength(spec, {**_defaults_of(planned), **asked})]
     if has_errors(diagnostics) or not planned:
         errors = [d for d in diagnostics if d.is_error]
         raise NotAdmitted(tuple(diagnostics), by_target=len(errors) == len(planning.refusals))
@@ -70,13 +75,20 @@ def emit(spec: Spec, root: Path, options: BuildOptions) -> Emitted:
         if plan.source_text != first.source_text:
             files[f"{target}/source.mlir"] = plan.source_text.encode()
         files.update({f"{target}/{name}": data for name, data in _lower(plan, digests).items()})
-    manifest = _manifest(spec, planned, options, digests)
+    manifest = _manifest(spec, planned, options, digests, asked)
     files[f"test_{spec.name.text}.py"] = render_suite(suite, manifest).encode()
     files[f"bench_{spec.name.text}.py"] = render_benchmark(suite, manifest).encode()
     return Emitted(files, manifest, tuple(planned), planning.refused, tuple(diagnostics), planning.dumps)
 
 
-def _plan_targets(spec: Spec, options: BuildOptions) -> _Planning:
+def _defaults_of(planned: Mapping[str, Planned]) -> dict[str, Any]:
+    """The params that a plan was made with."""
+    return dict(next(iter(planned.values())).instance.params) if planned else {}
+
+
+def _plan_targets(
+    spec: Spec, options: BuildOptions, policies: Mapping[str, PolicyValue], params: Mapping[str, PolicyValue]
+) -> _Planning:
     """One plan a target; targets whose bindings agree share the scheduled module."""
     from specgen import targets
 
@@ -86,8 +98,7 @@ def _plan_targets(spec: Spec, options: BuildOptions) -> _Planning:
     refusals: list[Diagnostic] = []
     refused: list[str] = []
     dumps: list[tuple[str, str]] = []
-    policies = options.policies_of(spec.name.text)
-    for name, bound in bind_targets(spec, options.targets or targets.DEFAULT, policies).items():
+    for name, bound in bind_targets(spec, options.targets or targets.DEFAULT, policies, params).items():
         plan = shared.get(bound.fingerprint)
         if bound.instance is None:
             plan = Plan(name, None, tuple(bound.diagnostics), bound.refused)
@@ -164,7 +175,11 @@ def _combined(digests: Mapping[str, str]) -> str:
 
 
 def _manifest(
-    spec: Spec, planned: Mapping[str, Planned], options: BuildOptions, digests: Mapping[str, str]
+    spec: Spec,
+    planned: Mapping[str, Planned],
+    options: BuildOptions,
+    digests: Mapping[str, str],
+    asked: Mapping[str, PolicyValue],
 ) -> dict[str, Any]:
     from specgen import manifest
 
@@ -180,9 +195,10 @@ def _manifest(
             "summary": spec.summary,
         },
         "params": dict(first.params),
+        "param_sets": [] if asked else list(param_sets.of_cases(spec, dict(first.params))),
         "args": manifest.arguments(first),
         "entries": manifest.entries(instances),
         "targets": list(planned),
-        "key": fingerprint.key(digests, options.targets, options.policies_of(spec.name.text)),
+        "key": fingerprint.key(digests, options.targets, {**options.policies_of(spec.name.text), **asked}),
         "inputs": dict(digests),
     }

@@ -49,7 +49,10 @@ LIMITS = ("subgroup_size", "max_workgroup_size", "max_workgroups")
 
 
 def bind_targets(
-    spec: Spec, names: Sequence[str], policies: Mapping[str, PolicyValue] | None = None
+    spec: Spec,
+    names: Sequence[str],
+    policies: Mapping[str, PolicyValue] | None = None,
+    params: Mapping[str, PolicyValue] | None = None,
 ) -> dict[str, Bound]:
     """The binding of each target. Targets that agree in every fact that a binding read share it."""
     from specgen import targets
@@ -61,7 +64,7 @@ def bind_targets(
         target = targets.load(name)
         bound = next((b for t, b in done if _alike(t, target, b.read_target_facts)), None)
         if bound is None:
-            bound = bind(spec, target, dict(policies or {}))
+            bound = bind(spec, target, dict(policies or {}), dict(params or {}))
             done.append((target, bound))
         elif bound.instance is not None:
             bound = dataclasses.replace(bound, instance=dataclasses.replace(bound.instance, target=name))
@@ -108,7 +111,7 @@ def schedule_instance(
     module = ir.parse(text, f"{spec.name.text}.mlir")
     if dump is not None:
         dump("expand", module)
-    scheduled = schedule(module, dump=dump)
+    scheduled = schedule(module, dump=dump, verified=True)
     sources = {s.source.name: s.source for s in _with_used(spec)}
     found = (*diagnostics, *(_widened(d, sources) for d in scheduled.diagnostics))
     if has_errors(found):

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specgen.diagnostics import Diagnostic, Source, has_errors
+from specgen.diagnostics.merge import merged
 from specgen.model import Spec
 from specgen.stages import PolicyValue, deduplicated
 
+if TYPE_CHECKING:
+    from specgen.binding.instance import Instance
+    from specgen.loading import Loaded
+
 STAGES = ("typed", "scheduled")
+MOST = 50
+"""Findings of loading beyond which a file is not looked through further."""
 
 
 @dataclass(frozen=True)
@@ -57,58 +65,89 @@ def validate_paths(paths: Sequence[Path], *, until: str = "scheduled", root: Pat
 
 
 def validate_file(path: Path, *, until: str = "scheduled", root: Path | None = None) -> Validation:
-    """Validate one file."""
+    """Validate one file: the findings of every stage, as far as the file can be read."""
     from specgen.loading import load_spec
     from specgen.loading.load import shown_name
 
     loaded = load_spec(path, root)
-    diagnostics = tuple(loaded.diagnostics)
-    if loaded.spec is None or has_errors(diagnostics):
-        name = path.name.split(".spec.")[0]
-        kind = loaded.kind or "unknown"
-        return Validation(
-            diagnostics, (SpecStatus(name, shown_name(path, root or path.parent), kind, "error"),), loaded.sources
-        )
-    more, status = validate_spec(loaded.spec, until=until)
+    diagnostics, status = validate_loaded(loaded, until=until)
     spec = loaded.spec
-    row = SpecStatus(spec.name.text, spec.source.name, spec.kind, status)
-    return Validation(deduplicated([*diagnostics, *more]), (row,), loaded.sources)
+    if spec is None:
+        name, kind = path.name.split(".spec.")[0], loaded.kind or "unknown"
+        row = SpecStatus(name, shown_name(path, root or path.parent), kind, "error")
+    else:
+        row = SpecStatus(spec.name.text, spec.source.name, spec.kind, status)
+    return Validation(diagnostics, (row,), loaded.sources)
+
+
+def validate_loaded(loaded: Loaded, *, until: str = "scheduled") -> tuple[tuple[Diagnostic, ...], str]:
+    """Findings of a loaded file, those of loading among them, and its status.
+
+    What has errors is looked through as far as it could be read, so that one call tells all mistakes; a construct that
+    is not supported leaves nothing to judge beyond the form.
+    """
+    unsupported = any(d.code == "SG-UNSUPPORTED" for d in loaded.diagnostics)
+    if loaded.partial is None or unsupported or len(loaded.diagnostics) > MOST:
+        return tuple(loaded.diagnostics), "error" if loaded.spec is None else "ok"
+    more, status = validate_spec(loaded.partial, until=until, known=loaded.diagnostics)
+    if loaded.spec is not None:
+        return merged(loaded.diagnostics, more, loaded.sources), status
+    return merged(loaded.diagnostics, more, loaded.sources), "error"
 
 
 def validate_spec(
-    spec: Spec, *, until: str = "scheduled", policies: Mapping[str, PolicyValue] | None = None
+    spec: Spec,
+    *,
+    until: str = "scheduled",
+    policies: Mapping[str, PolicyValue] | None = None,
+    known: Sequence[Diagnostic] = (),
 ) -> tuple[tuple[Diagnostic, ...], str]:
-    """Findings of a loaded spec and its status, over every target that it admits."""
-    from specgen import targets
+    """Findings of a loaded spec and its status, over every target that it admits.
+
+    `known` are the findings of loading: checks in which one stands are not judged any further.
+    """
+    from specgen import param_sets
     from specgen.binding import check_motif
     from specgen.checks.strength import check_strength
-    from specgen.stages import bind_targets, schedule_instance
 
     if spec.kind != "kernel":
         found = tuple(check_motif(spec))
         return found, "error" if has_errors(found) else "ok"
+    diagnostics, refusals, instance = _planned(spec, until, policies, {})
+    if instance is None and not diagnostics:
+        return deduplicated(refusals), "refused"
+    if until != "typed":
+        diagnostics += check_strength(spec, known=known)
+    if instance is not None and not has_errors((*known, *diagnostics)):
+        for params in param_sets.of_cases(spec, dict(instance.params)):
+            more, refused, admitted = _planned(spec, until, policies, params)
+            diagnostics += more if admitted is not None else [*more, *refused]
+    found = deduplicated(diagnostics)
+    return found, "error" if has_errors(found) else "ok"
+
+
+def _planned(
+    spec: Spec, until: str, policies: Mapping[str, PolicyValue] | None, params: Mapping[str, PolicyValue]
+) -> tuple[list[Diagnostic], list[Diagnostic], Instance | None]:
+    """Findings and refusals over all targets for one set of params, and the first instance."""
+    from specgen import targets
+    from specgen.stages import bind_targets, schedule_instance
+
     diagnostics: list[Diagnostic] = []
     refusals: list[Diagnostic] = []
     seen: set[object] = set()
-    admitted = 0
-    instance = None
-    for name, bound in bind_targets(spec, targets.DEFAULT, policies).items():
+    first = None
+    for name, bound in bind_targets(spec, targets.DEFAULT, policies, params).items():
         if bound.refused:
             refusals += bound.diagnostics
             continue
         diagnostics += bound.diagnostics
-        admitted += 1
         if bound.instance is None:
             continue
-        instance = bound.instance
+        first = first or bound.instance
         key = bound.fingerprint
-        if until == "typed" or key in seen:
+        if until == "typed" or key in seen or spec.lost is not None:
             continue
         seen.add(key)
         diagnostics += schedule_instance(spec, bound.instance, name).diagnostics
-    if instance is not None and until != "typed":
-        diagnostics += check_strength(spec)
-    if not admitted:
-        return deduplicated(refusals), "refused"
-    found = deduplicated(diagnostics)
-    return found, "error" if has_errors(found) else "ok"
+    return diagnostics, refusals, first

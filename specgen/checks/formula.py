@@ -103,6 +103,14 @@ class _Evaluator:
             self.used[key] = frozenset(found | {"flat"} if "uniform" in found else found)
         return self.used[key]
 
+    def type_named(self, node: ast.expr, frame: Frame) -> ElementType:
+        """The type that a part names, by itself or through a param whose choices are types."""
+        if isinstance(node, ast.Name):
+            word = frame.names.get(node.id, self.scope.names.get(node.id, node.id))
+            if isinstance(word, str) and word in TYPES:
+                return TYPES[word]
+        raise FormulaError("a type is expected here", node)
+
     # Leaves
 
     def constant(self, node: ast.Constant, frame: Frame) -> Value:
@@ -260,11 +268,11 @@ class _Evaluator:
         return self.domain.lift(values.round_up(*(self.integers(a, frame) for a in _arguments(node, 2))))
 
     def size(self, node: ast.Call, frame: Frame) -> Value:
-        return self.domain.lift(_type(_arguments(node, 1)[0]).dtype.itemsize)
+        return self.domain.lift(self.type_named(_arguments(node, 1)[0], frame).dtype.itemsize)
 
     def bits(self, node: ast.Call, frame: Frame) -> Value:
         x, target = _arguments(node, 2)
-        return self.domain.lift(values.bits(self.number(x, frame), self.type_of(x), _type(target)))
+        return self.domain.lift(values.bits(self.number(x, frame), self.type_of(x), self.type_named(target, frame)))
 
     def unpack(self, node: ast.Call, frame: Frame) -> Value:
         x, form = _arguments(node, 2)
@@ -296,11 +304,13 @@ class _Evaluator:
             raise FormulaError("`uniform` gives the elements of a buffer", node)
         if not isinstance(seed, int):
             raise FormulaError("the seed of `uniform` is one integer", node.args[2])
+        if not np.all(np.asarray(lower) <= np.asarray(upper)):
+            raise FormulaError("`uniform` takes the lower end first", node)
         drawn = self.stream(seed)[np.asarray(frame.names["flat"])]
         if self.target.type.is_float:
             return self.domain.lift(generators.uniform_floats(drawn, lower, upper))
-        if not isinstance(lower, int) or not isinstance(upper, int) or lower > upper:
-            raise FormulaError("`uniform` of integers takes two integers, the lower one first", node)
+        if not isinstance(lower, int) or not isinstance(upper, int):
+            raise FormulaError("`uniform` of integers takes two integers", node)
         return self.domain.lift(generators.uniform_integers(drawn, lower, upper))
 
     def stream(self, seed: int) -> Any:
@@ -410,12 +420,6 @@ def _arguments(node: ast.Call, count: int) -> list[ast.expr]:
     return node.args
 
 
-def _type(node: ast.expr) -> ElementType:
-    if isinstance(node, ast.Name) and node.id in TYPES:
-        return TYPES[node.id]
-    raise FormulaError("a type is expected here", node)
-
-
 _NODES: dict[type, Callable[[_Evaluator, Any, Frame], Value]] = {
     ast.Constant: _Evaluator.constant,
     ast.Name: _Evaluator.name,
@@ -443,3 +447,5 @@ _SPECIAL: dict[str, Callable[[_Evaluator, ast.Call, Frame], Value]] = {
     "pick": _Evaluator.pick,
     "uniform": _Evaluator.uniform,
 }
+FUNCTION_NAMES = frozenset((*_REDUCTIONS, *_SPECIAL, *FUNCTIONS))
+"""Every function that formulas have (types convert, too)."""

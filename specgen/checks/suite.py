@@ -109,7 +109,7 @@ class Suite:
         of this one, a policy to the entries with its value.
         """
         fixed = {**self.manifest.get("params", {}), **self._policies(where)}
-        given = {n: _word(v) for n, v in check.given.items() if n in fixed}
+        given = {n: word(v) for n, v in check.given.items() if n in fixed}
         wanted = [{**case, **given} for case in check.cases()]
         cases = [c for c in wanted if all(fixed[n] == v for n, v in c.items() if n in fixed)]
         if not cases:
@@ -176,7 +176,7 @@ class Suite:
         self.places.close()
 
 
-def _word(value: Any) -> Any:
+def word(value: Any) -> Any:
     """A `given` of a param or policy as its value: a number, a boolean or a word."""
     from specgen.checks.cases import parsed
     from specgen.checks.formula import Scope, scalar

@@ -32,7 +32,7 @@ from specgen.testing import SuiteOptions, SuiteResult
 @click.argument("paths", nargs=-1)
 @click.option("--target", "targets", multiple=True, metavar="T", help="Build for this target (default: all).")
 @click.option("-o", "--output", type=click.Path(file_okay=False), default="specgen-out", show_default=True)
-@click.option("--set", "settings", multiple=True, metavar="[SPEC:][INSTANCE.]POLICY=VALUE", help="Override a policy.")
+@click.option("--set", "settings", multiple=True, metavar="[SPEC:][INSTANCE.]POLICY=VALUE", help="Override a policy or choose a param.")
 @click.option("--dump-ir", "dumps", multiple=True, metavar="after:PASS", help="Print the IR after a pass.")
 @click.option("--force", is_flag=True, help="Rebuild what is up to date.")
 @click.option("--test", "run_tests", is_flag=True, help="Run the suites of what was built.")

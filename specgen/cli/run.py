@@ -24,7 +24,7 @@ TARGET_OF_DEVICE = {"interpreter": "gfx1151", "amdgpu-emulator": "gfx1151", "vul
 @click.option("--device", default="interpreter", show_default=True, metavar="D")
 @click.option("--target", default=None, metavar="T", help="Build for this target (default: one that the device runs).")
 @click.option("--entry", default="default", show_default=True, metavar="E", help="Entry point: a variant's name.")
-@click.option("--set", "settings", multiple=True, metavar="POLICY=VALUE", help="Override a policy.")
+@click.option("--set", "settings", multiple=True, metavar="POLICY=VALUE", help="Override a policy or choose a param.")
 @click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE|FILE.npy", help="An argument.")
 @click.option("--out", "outputs", multiple=True, metavar="NAME=FILE.npy", help="Where a written buffer goes.")
 @output_options
@@ -104,7 +104,7 @@ def build_artifact(spec: str, device: str, target: str | None, settings: tuple[s
 
 
 def _policies(model: Spec | None, texts: tuple[str, ...]) -> dict[str, Any]:
-    from specgen.cli.settings import parse, policy_names, require
+    from specgen.cli.settings import parse, require, setting_names
 
     settings = [parse(text) for text in texts]
     if model is not None:
@@ -113,7 +113,7 @@ def _policies(model: Spec | None, texts: tuple[str, ...]) -> dict[str, Any]:
         for setting in settings:
             if setting.spec not in (None, model.name.text):
                 fail(f"{setting}: the spec of this call is named {model.name.text}")
-            require(str(setting), setting.policy, policy_names(model))
+            require(str(setting), setting.policy, setting_names(model))
     return {setting.policy: setting.value for setting in settings}
 
 

@@ -53,13 +53,20 @@ def parse_value(text: str) -> PolicyValue:
 def policy_names(spec: Spec) -> Iterator[str]:
     """The policies that a setting of this spec may name, those of applied motifs behind their instances' names."""
     from specgen.binding.statements import all_statements
+    from specgen.loading.walk import bodies
     from specgen.model import Apply
 
     yield from (policy.name.text for policy in spec.policies)
-    for statement in all_statements(spec.body):
+    for statement in all_statements(s for body in bodies(spec) for s in body):
         if isinstance(statement, Apply) and statement.motif.text in spec.used:
             for name in policy_names(spec.used[statement.motif.text]):
                 yield f"{statement.instance.text}.{name}"
+
+
+def setting_names(spec: Spec) -> Iterator[str]:
+    """What `--set` may name: params of the kernel, and policies."""
+    yield from (param.name.text for param in spec.params)
+    yield from policy_names(spec)
 
 
 def resolved(settings: Sequence[Setting], paths: Sequence[Path]) -> tuple[tuple[str, str, PolicyValue], ...]:
@@ -77,7 +84,7 @@ def resolved(settings: Sequence[Setting], paths: Sequence[Path]) -> tuple[tuple[
     policies: dict[str, tuple[str, ...] | None] = {}
     for file in discover(paths).files:
         spec = load_spec(file.path, file.path.parent).spec
-        policies[stem(file.path.name) or file.path.name] = None if spec is None else tuple(policy_names(spec))
+        policies[stem(file.path.name) or file.path.name] = None if spec is None else tuple(setting_names(spec))
     return tuple((name, s.policy, s.value) for s in settings for name in _concerned(s, policies))
 
 

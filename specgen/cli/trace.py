@@ -14,7 +14,7 @@ DEVICE = "amdgpu-emulator"
 @click.argument("spec")
 @click.option("--target", default="gfx1151", show_default=True, metavar="T", help="Machine code of this target.")
 @click.option("--entry", default="default", show_default=True, metavar="E", help="Entry point: a variant's name.")
-@click.option("--set", "settings", multiple=True, metavar="POLICY=VALUE", help="Override a policy.")
+@click.option("--set", "settings", multiple=True, metavar="POLICY=VALUE", help="Override a policy or choose a param.")
 @click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE|FILE.npy", help="An argument.")
 @click.option("--wave", type=click.IntRange(0), default=0, show_default=True, help="Which wave of the grid.")
 @click.option("--limit", type=click.IntRange(1), default=10_000, show_default=True, help="Instructions at most.")
