@@ -13,11 +13,9 @@ if TYPE_CHECKING:
 
 def parse(text: str, name: str = "<ir>") -> ModuleOp:
     """Parse and verify MLIR text. Raises xDSL's `ParseError` or `VerifyException`: IR text is ours, not the user's."""
-    from xdsl.parser import Parser
+    from specgen.ir.reader import Reader
 
-    from specgen.ir.dialect import context
-
-    module = Parser(context(), text, name).parse_module()
+    module = Reader(text, name).parse_module()
     module.verify()
     return module
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 from xdsl.dialects.builtin import ModuleOp
 
 from specgen.diagnostics import Diagnostic, has_errors
+from specgen.ir.verified import Verifier
 from specgen.schedule import Dump, Scheduled, policy
 from specgen.schedule.barriers import check_split_barriers
 from specgen.schedule.rows import PipelineRow, StageRow, UnrollRow
@@ -53,21 +54,26 @@ PASSES = ("pipeline", "unroll", "clean-up")
 """Names of the passes in order, for `--dump-ir after:NAME`."""
 
 
-def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool) -> Scheduled:
-    """Schedule a clone of `source`. Raises `AssertionError` when a pass leaves a policy behind: an internal error."""
+def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool, verified: bool) -> Scheduled:
+    """Schedule a clone of `source`. Raises `AssertionError` when a pass leaves a policy behind: an internal error.
+
+    The module is in order before and after each pass: what follows one pass precedes the next, so it is verified
+    once between them, and `verified` says that the source already was.
+    """
     module = source.clone()
     log = Log()
     for function in policy.kernels(module):
         policy.number(function)
         log.refuse(*check_split_barriers(function))
-    module.verify()
+    verifier = Verifier(module, verified=verified)
+    verifier.verify()
     for step in pipeline():
         if has_errors(log.diagnostics) or (only_plan and step.name == PASSES[-1]):
             break
         step.run(module, log)
         if has_errors(log.diagnostics):
             break
-        module.verify()
+        verifier.verify()
         if dump is not None:
             dump(step.name, _shown(module))
     refused = has_errors(log.diagnostics)

@@ -1,0 +1,125 @@
+"""Verification of what changed: every kind of change is seen, and nothing else costs a verification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr, f32, i32
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import VerifyException
+
+from specgen.ir import parse
+from specgen.ir.verified import Verifier
+
+TEXT = """
+func.func @k(%n: index, %a: memref<?xf32>) attributes {motif.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %f0) -> (f32) {
+    %x = memref.load %a[%i] : memref<?xf32>
+    %t = arith.addf %acc, %x : f32
+    scf.yield %t : f32
+  }
+  memref.store %sum, %a[%c0] : memref<?xf32>
+  func.return
+}
+func.func @other() attributes {motif.kernel} {
+  func.return
+}
+"""
+
+
+def find(module: ModuleOp, kind: type[Operation]) -> Operation:
+    """The first operation of a kind."""
+    return next(op for op in module.walk() if isinstance(op, kind))
+
+
+def swap_operand(module: ModuleOp) -> None:
+    """An operand of the wrong type."""
+    add, constant = find(module, arith.AddfOp), find(module, arith.ConstantOp)
+    add.operands[1] = constant.results[0]
+
+
+def retype(module: ModuleOp) -> None:
+    """A result of another type than the operands'."""
+    Rewriter.replace_value_with_new_type(find(module, arith.AddfOp).results[0], i32)
+
+
+def retype_counter(module: ModuleOp) -> None:
+    """A carried variable of another type than its initial value."""
+    loop = find(module, scf.ForOp)
+    Rewriter.replace_value_with_new_type(loop.regions[0].block.args[1], i32)
+
+
+def drop_terminator(module: ModuleOp) -> None:
+    """A block without its end."""
+    op = find(module, scf.YieldOp)
+    op.detach()
+    op.erase()
+
+
+def wrong_property(module: ModuleOp) -> None:
+    """A property of the wrong kind."""
+    find(module, arith.ConstantOp).properties["value"] = StringAttr("no number")
+
+
+FAULTS = [swap_operand, retype, retype_counter, drop_terminator, wrong_property]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("verified", [False, True])
+def test_each_kind_of_fault_is_found(fault: Callable[[ModuleOp], None], verified: bool) -> None:
+    """As `ModuleOp.verify` finds it."""
+    module = parse(TEXT)
+    verifier = Verifier(module, verified=verified)
+    verifier.verify()
+    fault(module)
+    with pytest.raises(VerifyException):
+        module.verify()
+    with pytest.raises(VerifyException):
+        verifier.verify()
+    with pytest.raises(VerifyException):
+        verifier.verify()
+
+
+def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One function is verified again after a change in it, none after no change, an unverified module whole."""
+    seen: list[str] = []
+    original = func.FuncOp.verify
+
+    def noted(self: func.FuncOp, verify_nested_ops: bool = True) -> None:
+        seen.append(self.sym_name.data)
+        original(self, verify_nested_ops)
+
+    monkeypatch.setattr(func.FuncOp, "verify", noted)
+    module = parse(TEXT)
+    assert seen == ["k", "other"]
+    verifier = Verifier(module, verified=True)
+    verifier.verify()
+    assert seen == ["k", "other"]
+    find(module, arith.AddfOp).attributes["motif.note"] = UnitAttr()
+    verifier.verify()
+    verifier.verify()
+    assert seen == ["k", "other", "k"]
+    Verifier(module).verify()
+    assert seen == ["k", "other", "k", "k", "other"]
+
+
+def test_functions_that_come_and_go() -> None:
+    """A new function is verified; one that was taken out is not looked at."""
+    module = parse(TEXT)
+    verifier = Verifier(module, verified=True)
+    first = find(module, func.FuncOp)
+    module.body.block.add_op(broken := first.clone())
+    swap_operand(ModuleOp([first.clone()]))
+    add = next(op for op in broken.walk() if isinstance(op, arith.AddfOp))
+    add.operands[1] = broken.regions[0].block.args[0]
+    with pytest.raises(VerifyException):
+        verifier.verify()
+    broken.detach()
+    verifier.verify()
+    assert add.results[0].type == f32
