@@ -302,9 +302,11 @@ def _names_of(ctx: Context, statements: Sequence[Statement]) -> None:
     """Check the names of statements that a static condition drops."""
     ctx.scope.enter()
     for statement in statements:
-        for expr in _expressions(statement):
+        for expr, name in _entries(statement):
             with ctx.within(expr):
                 names_only(ctx, expr.tree)
+            if name is not None:
+                declare(ctx, Name(name.text, "let", name.span, UNKNOWN))
         for name in _declared(statement):
             declare(ctx, Name(name.text, "let", name.span, UNKNOWN))
         match statement:
@@ -332,31 +334,34 @@ def _mark_stored(ctx: Context, target: Expr) -> None:
             lookup(ctx, target.tree.value)
 
 
-def _expressions(statement: Statement) -> list[Expr]:
+def _entries(statement: Statement) -> list[tuple[Expr, Any]]:
+    """The expressions of a statement in order, each with the name that it gives a value and that later ones see."""
     match statement:
+        case Let(kind="set"):
+            return [(e.value, None) for e in statement.entries]
         case Let() | ViewStatement():
-            return [e.value for e in statement.entries]
+            return [(e.value, e.name) for e in statement.entries]
         case Store():
-            return [part for entry in statement.entries for part in entry]
+            return [(part, None) for entry in statement.entries for part in entry]
         case Atomic():
-            return [statement.target, statement.value]
+            return [(statement.target, None), (statement.value, None)]
         case For(schedule=schedule):
             keys = (schedule.pipeline, schedule.unroll, schedule.lead)
-            return [statement.bounds, *(k for k in keys if k is not None and k.text not in ("full", "auto"))]
+            words = ("full", "auto")
+            return [(statement.bounds, None), *((k, None) for k in keys if k is not None and k.text not in words)]
         case While() | If() | Assume():
-            return [statement.condition]
+            return [(statement.condition, None)]
+        case Barrier(form=Expr() as form):
+            return [] if form.text in barriers.FORMS else [(form, None)]
         case Apply():
-            return [b.value for b in (*statement.arguments, *statement.params, *statement.policies)]
+            return [(b.value, None) for b in (*statement.arguments, *statement.params, *statement.policies)]
         case _:
             return []
 
 
 def _declared(statement: Statement) -> list[Any]:
+    """Names that a statement leaves for those after it."""
     match statement:
-        case Let(kind="set"):
-            return []
-        case Let() | ViewStatement():
-            return [e.name for e in statement.entries]
         case Atomic(result=result) if result is not None:
             return [result]
         case Apply():
