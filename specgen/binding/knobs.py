@@ -193,6 +193,9 @@ def static_names(ctx: Context, tree: ast.AST) -> dict[str, PolicyValue] | None:
             if entry is None:
                 continue
             value = entry.value
+            if entry.kind == "var":
+                # Its first value may be static; what a loop makes of it is not.
+                return None
             if not isinstance(value, Word) and not (
                 isinstance(value, Value) and value.is_static and value.size is None
             ):
