@@ -31,8 +31,8 @@ def _validator_missing() -> bool:
     return False
 
 
-def test_the_corpus_is_what_the_design_lists():
-    assert set(NAMES) == {
+def test_the_corpus_holds_what_the_design_lists():
+    assert set(NAMES) >= {
         "saxpy",
         "bias_gelu",
         "sum_rows",
@@ -44,7 +44,7 @@ def test_the_corpus_is_what_the_design_lists():
         "transpose",
         "stencil5",
     }
-    assert sum(path.suffix == ".toml" for path in FILES.values()) == 3
+    assert sum(path.suffix == ".toml" for path in FILES.values()) >= 3
 
 
 @pytest.mark.parametrize("name", NAMES)

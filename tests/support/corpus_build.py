@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from specgen.build import BuildOptions, build_paths
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 FILES = {p.name.split(".spec.")[0]: p for p in sorted(SPECS.rglob("*.spec.*"))}
-MOTIFS = ("sum_vector_rows",)
+MOTIFS = tuple(n for n, p in FILES.items() if re.search(r'^kind *[:=] *"?motif\b', p.read_text(), re.MULTILINE))
 NAMES = tuple(name for name in FILES if name not in MOTIFS)
 AMD = tuple(t for t in targets.DEFAULT if targets.load(t).kind == "amdgpu")
 EXECUTABLE = tuple(t for t in AMD if t != "gfx1250")
