@@ -384,3 +384,6 @@ class Spec:
     span: Span
     used: Mapping[str, Spec] = field(default_factory=dict)
     use_spans: Mapping[str, Span] = field(default_factory=dict)
+    lost: frozenset[str] | None = None
+    """None: all of the document was read. Else the names that its unreadable parts may declare; such a spec is looked
+    through for further findings and never built."""

@@ -25,7 +25,7 @@ from specgen.binding.values import (
 )
 from specgen.diagnostics import Span
 from specgen.expressions import Expr
-from specgen.model import Axis, BufferArg, ScalarArg, VectorArg
+from specgen.model import Axis, BufferArg, Range, ScalarArg, VectorArg
 
 
 def arguments(ctx: Context) -> tuple[Param, ...]:
@@ -59,12 +59,9 @@ def _scalar(ctx: Context, arg: ScalarArg) -> dict[str, Param]:
         declare(ctx, Name(arg.name.text, "arg", arg.name.span, UNKNOWN))
         return {}
     name = ctx.builder.fresh(arg.name.text)
-    ends = _range(ctx, arg.range.lo, arg.range.hi, type_) if arg.range is not None else None
+    ends = _range(ctx, arg.range, type_) if arg.range is not None else None
     multiple = integer(ctx, arg.multiple_of, "`multiple_of` is static") if arg.multiple_of is not None else None
-    if multiple is not None and (multiple < 1 or not type_.is_integer):
-        ctx.report(
-            "SG-TYPE", f"`multiple_of` is a positive number of an integer; `{arg.name.text}` is `{type_}`.", at=arg.span
-        )
+    if arg.multiple_of is not None and multiple is not None and not _divides(ctx, arg.multiple_of, multiple, type_):
         multiple = None
     lin = scalar_form(ctx, type_, ends, multiple)
     level = UNIFORM if ctx.spec.kind == "kernel" else VARYING
@@ -79,6 +76,15 @@ def _scalar(ctx: Context, arg: ScalarArg) -> dict[str, Param]:
     return {arg.name.text: param}
 
 
+def _divides(ctx: Context, expr: Expr, multiple: int, type_: Scalar) -> bool:
+    """Whether `multiple_of` has a meaning: a positive number of an integer argument."""
+    if not type_.is_integer:
+        ctx.report("SG-TYPE", f"only integers have a `multiple_of`; this is a `{type_}`.", at=expr.span)
+    elif multiple < 1:
+        ctx.report("SG-RANGE", f"`multiple_of` is at least 1, not {multiple}.", at=expr.span, found=expr.text)
+    return type_.is_integer and multiple >= 1
+
+
 class Ends:
     """Both ends of a declared range: forms for integers, and the widest numbers that they can be."""
 
@@ -90,7 +96,7 @@ class Ends:
         return self.forms is None or not (self.forms[0].terms or self.forms[1].terms)
 
 
-def _range(ctx: Context, low: Expr, high: Expr, type_: Scalar) -> Ends | None:
+def _range(ctx: Context, given: Range, type_: Scalar) -> Ends | None:
     """The ends of `range: [lo, hi]`; they may depend on arguments before it."""
     ctx.builder.open()
     found = [expression(ctx, e) for e in (low, high)]
@@ -99,7 +105,8 @@ def _range(ctx: Context, low: Expr, high: Expr, type_: Scalar) -> Ends | None:
     for expr, value in zip((low, high), found, strict=True):
         if isinstance(value, Unknown):
             return None
-        made = convert.literal(ctx, expr.tree, value, type_) if value.type.is_untyped else value
+        with ctx.within(expr):
+            made = convert.literal(ctx, expr.tree, value, type_) if value.type.is_untyped else value
         if isinstance(made, Unknown):
             return None
         if made.size is not None or made.type.element.is_float != type_.is_float:
@@ -118,7 +125,7 @@ def _range(ctx: Context, low: Expr, high: Expr, type_: Scalar) -> Ends | None:
     assert hi.lin is not None
     bounds = ctx.facts.interval(lo.lin)[0], ctx.facts.interval(hi.lin)[1]
     if bounds[0] > bounds[1]:
-        ctx.report("SG-TYPE", f"the range [{bounds[0]}, {bounds[1]}] is empty.", at=low.span)
+        ctx.report("SG-RANGE", f"the range [{low.text}, {high.text}] is empty.", at=given.span)
         return None
     return Ends(bounds, (lo.lin, hi.lin))
 
@@ -144,7 +151,7 @@ def _buffer(ctx: Context, arg: BufferArg) -> dict[str, Param]:
     noalias = _flag(ctx, arg.noalias)
     ends = None
     if arg.range is not None and element is not None:
-        ends = _range(ctx, arg.range.lo, arg.range.hi, element)
+        ends = _range(ctx, arg.range, element)
     axes = tuple(a.name.text for a in arg.shape)
     fast = fastest(ctx, arg.contiguous, axes)
     known = [e for e in extents if e is not None]

@@ -95,6 +95,10 @@ class Context:
         self.demands: list[Demand] = []
         self.equations: dict[int, Level] = {}
         self.notes: list[Diagnostic] = []
+    def failed(self, spec: Spec) -> bool:
+        """Whether there are errors (or `spec` was not read whole), so that nothing that is absent can be told."""
+        return spec.lost is not None or any(d.is_error for d in self.diagnostics)
+
         self.carried: list[tuple[Span, tuple[str, ...]]] = []
         self.words: tuple[str, ...] = ()
         self.sizes: tuple[tuple[str, int], ...] = ()
@@ -113,6 +117,8 @@ class Context:
     # --- diagnostics -------------------------------------------------------------------------------------------
 
     @property
+        self.nameless = False
+        """Whether something was declared whose name could not be read."""
     def span(self) -> Span:
         """Where what is being bound stands."""
         return self.place if self.place is not None else self.expr.span_of(self.node)

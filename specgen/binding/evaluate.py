@@ -88,6 +88,8 @@ def condition(ctx: Context, node: ast.AST, what: str) -> Value | Unknown:
 
 def _constant(ctx: Context, node: ast.Constant) -> Any:
     number = node.value
+    if number is None:
+        return UNKNOWN  # could not be read, and was told
     assert isinstance(number, (bool, int, float))
     return static_value(number)
 

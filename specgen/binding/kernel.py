@@ -85,7 +85,7 @@ class _Binder:
             default = self.entry("default", spec.name.text, settings, {})
         except _Refused:
             return None
-        self.check_used(default is not None)
+        self.check_used()
         variants = self.variants(settings)
         entries = [default]
         if default is not None:
@@ -242,7 +242,9 @@ class _Binder:
         ctx.report(code, f"`{self.spec.name.text}` has no {what} `{name}`.", at=self.spec.name.span, hint=hint)
 
     def check_access(self, ctx: Context) -> None:
-        """SG-ACCESS for a buffer declared `write` that is never stored."""
+        """SG-ACCESS for a buffer declared `write` that is never stored (told when everything else could be bound)."""
+        if self.shared.failed(self.spec):
+            return
         from specgen.binding.values import Buffer
 
         for arg in self.spec.args:
@@ -253,10 +255,10 @@ class _Binder:
                 message = f"`{arg.name.text}` is never stored."
                 ctx.report("SG-ACCESS", message, at=arg.name.span, hint="Add `store:` or remove the argument.")
 
-    def check_used(self, complete: bool) -> None:
-        """Policies and defines that nothing reads (told when everything else could be read)."""
+    def check_used(self) -> None:
+        """Policies and defines that nothing reads (told when everything else could be bound)."""
         ctx = Context(self.spec, self.shared)
-        if any(d.is_error for d in self.shared.diagnostics) and not complete:
+        if self.shared.failed(self.spec):
             return
         own = {name for spec, name in self.shared.used if spec == id(self.spec)}
         for policy in self.spec.policies:

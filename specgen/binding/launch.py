@@ -28,6 +28,9 @@ from specgen.model import Axis
 def launch(ctx: Context) -> tuple[tuple[int, int, int], tuple[str, str, str]] | None:
     """Declare the launch ids; sizes and count formulas, x first."""
     found = ctx.spec.launch
+    if ctx.spec.lost is not None and (found is None or not found.workgroup_size):
+        ctx.nameless = True
+        return None
     if found is None:
         ctx.report(
             "SG-LAUNCH",

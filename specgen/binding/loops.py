@@ -67,11 +67,10 @@ def _bounds(ctx: Context, expr: Expr) -> tuple[Value, Value, int] | None:
     """First, end and step of `range(...)`; None after a diagnostic."""
     call = expr.tree
     with ctx.within(expr):
-        ranged = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
-        if not ranged or call.keywords or not 1 <= len(call.args) <= 3:  # type: ignore[attr-defined]
-            ctx.report("SG-TYPE", f"`in` is `range(end)`, `range(first, end)` or with a step, not `{expr.text}`.")
-            return None
         assert isinstance(call, ast.Call)
+    ranged = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+    if not ranged or call.keywords or not 1 <= len(call.args) <= 3:  # type: ignore[attr-defined]
+        return None  # told when the spec was loaded
         parts = [index_value(ctx, a) for a in call.args]
         values = [p for p in parts if p is not None]
         if len(values) != len(parts):

@@ -74,9 +74,13 @@ def _memory(ctx: Context, entry: Memory) -> Buffer | None:
 
 
 def check_memory_read(ctx: Context, made: Mapping[str, Buffer]) -> None:
-    """SG-MEM for memory that is never read."""
+    """SG-MEM for memory that is never read (told when everything else could be bound)."""
+    if ctx.shared.failed(ctx.spec):
+        return
     for entry in ctx.spec.memory:
         buffer = made.get(entry.name.text)
         if buffer is not None and "load" not in buffer.touched:
             message = f"`{entry.name.text}` is never read."
             ctx.report("SG-MEM", message, at=entry.name.span, hint="Remove it and the stores to it.")
+    ctx.in_schedule = held
+    arranged = arrangement(ctx, entry.schedule)

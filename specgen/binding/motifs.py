@@ -25,11 +25,12 @@ def apply(ctx: Context, statement: Apply) -> None:
     """Bind one application; its results are read as `as.result`."""
     results: Results | Unknown = UNKNOWN
     motif = ctx.spec.used.get(statement.motif.text)
-    if motif is None:
+    unread = statement.motif.text in ("", *ctx.spec.use_spans, *(ctx.spec.lost or ()))
+    if motif is None and not unread:
         near = difflib.get_close_matches(statement.motif.text, ctx.spec.used, n=1)
         hint = f"Nearest: `{near[0]}`." if near else "Add its file to `uses`."
         ctx.report("SG-NAME", f"no motif `{statement.motif.text}` here.", at=statement.motif.span, hint=hint)
-    else:
+    elif motif is not None:
         results = _expand(ctx, statement, motif)
     declare(ctx, Name(statement.instance.text, "instance", statement.instance.span, results))
 
@@ -40,7 +41,7 @@ def _expand(ctx: Context, statement: Apply, motif: Spec) -> Results | Unknown:
         return ctx.report("SG-UNSUPPORTED", "not supported yet: `implementations`.", at=span)
     given = {b.name.text: _argument(ctx, b.value) for b in statement.arguments}
     at = {b.name.text: b.value.span for b in statement.arguments}
-    if not _complete(ctx, statement, motif, given) or any(isinstance(v, Unknown) for v in given.values()):
+    if not _complete(motif, given) or any(isinstance(v, Unknown) for v in given.values()):
         return UNKNOWN
     inner = ctx.child(motif, statement.instance.text)
     _params(ctx, inner, statement, motif, given)
@@ -71,20 +72,9 @@ def _argument(ctx: Context, expr: Expr) -> Given:
         return found
 
 
-def _complete(ctx: Context, statement: Apply, motif: Spec, given: dict[str, Given]) -> bool:
-    """Whether exactly the motif's arguments are given."""
-    wanted = {a.name.text for a in motif.args}
-    missing = [a.name.text for a in motif.args if a.name.text not in given]
-    for binding in statement.arguments:
-        if binding.name.text not in wanted:
-            near = difflib.get_close_matches(binding.name.text, wanted, n=1)
-            hint = f"Nearest: `{near[0]}`." if near else None
-            message = f"`{motif.name.text}` has no argument `{binding.name.text}`."
-            ctx.report("SG-NAME", message, at=binding.name.span, hint=hint)
-    if missing:
-        names = ", ".join(f"`{m}`" for m in missing)
-        ctx.report("SG-TYPE", f"`{motif.name.text}` also needs {names}.", at=statement.span, hint="Add to `with`.")
-    return not missing and len(given) == len(wanted)
+def _complete(motif: Spec, given: dict[str, Given]) -> bool:
+    """Whether exactly the motif's arguments are given (what is not was told when the spec was loaded)."""
+    return given.keys() == {a.name.text for a in motif.args}
 
 
 # --- params and policies -------------------------------------------------------------------------------------------

@@ -89,6 +89,12 @@ def unknown_name(ctx: Context, node: ast.Name, what: str) -> Unknown:
 
 def target_fact(ctx: Context, node: ast.Attribute) -> Found:
     """`target.x`; a fact that the target leaves open is SG-STATIC with the target names that fix it."""
+def _is_lost(ctx: Context, text: str, near: Name | None) -> bool:
+    """Whether a part of the spec that could not be read may declare the name."""
+    lost = ctx.spec.lost
+    return lost is not None and (text in lost or (ctx.nameless and near is None))
+
+
     if node.attr not in TARGET_FACTS:
         import difflib
 
@@ -125,7 +131,10 @@ def redeclared(ctx: Context, name: Name, before: Name) -> None:
 
 
 def declare(ctx: Context, name: Name) -> None:
-    """Add a name to the innermost block, or say what it would shadow."""
+    """Add a name to the innermost block, or say what it would shadow; one that could not be read is left out."""
+    if not name.text:
+        ctx.nameless = True
+        return
     before = ctx.scope.declare(name)
     if before is not None:
         redeclared(ctx, name, before)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from specgen.binding import bounds, convert
-from specgen.binding.context import Context
+from specgen.binding import bounds, convert, layouts, operators
+from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.convert import element
 from specgen.binding.instance import Operand, Region
 from specgen.binding.memory import check_singles, inside_mask, offset, to_memory
@@ -37,8 +37,7 @@ def target(ctx: Context, expr: Expr, what: str) -> tuple[Buffer, list[Part]] | N
 
     node = expr.tree
     if not isinstance(node, ast.Subscript):
-        ctx.report("SG-TYPE", f"{what} a place such as `x[i]`, not `{expr.text}`.", at=node)
-        return None
+        return None  # told when the spec was loaded
     buffer = evaluate(ctx, node.value)
     if isinstance(buffer, Unknown):
         return None
@@ -154,3 +153,5 @@ def atomic(ctx: Context, expr: Expr, operation: str, value: Value, place: tuple[
     )
     lin = ctx.facts.atom(*buffer.element.limits) if buffer.element.is_integer else None
     return Value(buffer.element, made.name, level=VARYING, lin=lin)
+    if operation not in {name for name, _ in ATOMIC_KINDS}:
+        return UNKNOWN  # told when the spec was loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -16,29 +16,49 @@ from specgen.checks import compare, formula
 from specgen.checks.cases import Buffer, Check, Inputs, Scalar, Signature, expectations, parsed, prepare
 from specgen.checks.dtypes import TYPES, limits
 from specgen.checks.formula import Scope
+from specgen.checks.limits import check_size, check_tolerance
+from specgen.checks.names import HINT, check_names
 from specgen.checks.values import FormulaError
 from specgen.checks.written import constants_of, planned, words_of
 from specgen.diagnostics import Diagnostic, Span
+from specgen.diagnostics.merge import within
 from specgen.expressions import Expr
+from specgen.loading.case_rules import covered
 
 CODE = "SG-CHECK"
 MOST_ELEMENTS = 1 << 20
 """Elements of a case's buffers; larger cases are not computed during validation."""
 
 
-def check_strength(spec: model.Spec, params: Mapping[str, Any] | None = None) -> list[Diagnostic]:
+def check_strength(
+    spec: model.Spec, params: Mapping[str, Any] | None = None, known: Sequence[Diagnostic] = ()
+) -> list[Diagnostic]:
     """Findings about what the checks of a kernel can prove; `params` default to the spec's own defaults.
 
-    Values outside of declared ranges, formulas without a value, written buffers that no check looks at, and checks
-    that all-zero, constant or shifted contents of the written buffers would pass. What depends on the target, or on a
-    Python reference, is left to the run. Needs no kernel and evaluates as few cases as decide.
+    Names that formulas do not have, values outside of declared ranges, formulas without a value, written buffers that
+    no check looks at, and checks that all-zero, constant or shifted contents of the written buffers would pass. What
+    depends on the target, or on a Python reference, is left to the run. Needs no kernel and evaluates as few cases as
+    decide. `known` are findings of other stages: cases in which an error stands are not judged, and none is when one
+    stands in the declarations that all of them build on.
     """
+    errors = [d.span for d in known if d.is_error and d.unused is None]
+    if any(within(span, head) for span in errors for head in _heads(spec)):
+        return []
     words = words_of(spec)
     constants = constants_of(spec, {**_defaults(spec, words), **(params or {})}, words)
     signature = _signature(spec, constants, words)
     if signature is None:
         return []
-    return _Strength(spec, signature).findings()
+    excluded = {id(c) for c in (*spec.checks, *spec.benchmarks) if any(within(s, covered(c)) for s in errors)}
+    return _Strength(spec, signature, excluded).findings()
+
+
+def _heads(spec: model.Spec) -> Iterator[Span]:
+    """Where the arguments, params and policies of a spec are declared."""
+    for entry in (*spec.args, *spec.params, *spec.policies):
+        start, end = entry.name.span, entry.span
+        yield Span(start.file, start.line, start.column, end.end_line, end.end_column)
+    yield from (define.value.span for define in spec.defines)
 
 
 def _defaults(spec: model.Spec, words: frozenset[str]) -> dict[str, Any]:
@@ -119,15 +139,17 @@ _FAULTS: dict[str, tuple[Fault, str]] = {
 
 
 class _Strength:
-    def __init__(self, spec: model.Spec, signature: Signature) -> None:
-        self.spec, self.signature = spec, signature
+    def __init__(self, spec: model.Spec, signature: Signature, excluded: Container[int] = ()) -> None:
+        self.spec, self.signature, self.excluded = spec, signature, excluded
         self.found: list[Diagnostic] = []
         self.written = {n: b for n, b in signature.buffers.items() if b.written}
 
     def findings(self) -> list[Diagnostic]:
         checks = [self.planned(case) for case in self.spec.checks]
         for case in self.spec.benchmarks:
-            self.planned(case)
+            check = self.planned(case)
+            if check is not None:
+                self.benchmark(case, check)
         known = [(case, check) for case, check in zip(self.spec.checks, checks, strict=True) if check is not None]
         if self.found or not known or len(known) < len(checks):
             return self.found
@@ -142,14 +164,63 @@ class _Strength:
         self.found.append(Diagnostic(CODE, span, message, found=found, hint=hint, allowed=tuple(allowed)))
 
     def planned(self, case: model.Case) -> Check | None:
-        """The check with its values computed; reports values that are none or break a promise."""
+        """The check with its values computed; reports names and values that are none or break a promise."""
+        if id(case) in self.excluded:
+            return None
+        unknown = [*check_names(self.spec, case), *check_size(case)]
+        if unknown:
+            self.found += unknown
+            return None
         try:
             check = planned(case, self.signature.constants, self.signature.words).check
         except FormulaError as error:
             self.report(case.name.span, f"`{case.name.text}`: {error.message}.", "Give numbers, params or defines.")
             return None
+        self.found += check_tolerance(case, check)
         self.promised(case, check)
+        if check.backing:
+            self.backed(case, check)
         return check
+
+    def backed(self, case: model.Case, check: Check) -> None:
+        """Whether every case backs its buffers with a part of them."""
+        given = {n: g for n, g in check.given.items() if n in self.signature.scalars}
+        for values in check.cases():
+            try:
+                prepare(self.signature, dataclasses.replace(check, given=given), values)
+            except FormulaError as error:
+                if error.message.startswith("backing of"):
+                    self.blame(case, error)
+                    return
+
+    def benchmark(self, case: model.Case, check: Check) -> None:
+        """Whether the formulas of a benchmark have values: contents for its least demanding case, amounts for it too.
+
+        Contents of more than `MOST_ELEMENTS` and those of a Python reference are left to the run.
+        """
+        values = min(check.cases(), key=_demand)
+        small = self.prepared(check, values)
+        if small is None:
+            return
+        try:
+            if sum(prod(s) for s in small.shapes.values()) <= MOST_ELEMENTS and not check.needs_oracle():
+                prepare(self.signature, check, values)
+        except FormulaError as error:
+            self.blame(case, error)
+            return
+        names = {**self.signature.constants, **values, **small.scalars}
+        for amount in (case.bytes, case.flops):
+            if amount is None:
+                continue
+            try:
+                found = formula.scalar(amount.tree, Scope(names, self.signature.words))
+            except FormulaError as error:
+                self.formula_error(amount, error)
+                continue
+            if isinstance(found, str) or not 0 <= found < float("inf"):
+                self.report(
+                    amount.span, f"`{amount.text}` is {found}, no amount.", "Give a number that is not negative."
+                )
 
     def promised(self, case: model.Case, check: Check) -> None:
         """Whether scalars that `each`, `cases` and `given` set are inside of what their arguments declare."""
@@ -198,9 +269,7 @@ class _Strength:
         return None
 
     def formula_error(self, expr: Expr, error: FormulaError) -> None:
-        self.report(
-            expr.span_of(error.node), f"{error.message}.", "A formula may name axes, case names, arguments and params."
-        )
+        self.report(expr.span_of(error.node), f"{error.message}.", HINT)
 
     def unseen(self, known: Sequence[tuple[model.Case, Check]]) -> None:
         """Written buffers that no check looks at."""

@@ -63,6 +63,8 @@ class Diagnostic:
     allowed: tuple[str, ...] = ()
     hint: str | None = None
     notes: tuple[Note, ...] = field(default=())
+    unused: str | None = None
+    """The name whose lack of a use this finding tells: told no more when a misspelt one explains it (`merged`)."""
 
     @property
     def is_error(self) -> bool:

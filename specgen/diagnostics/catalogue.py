@@ -31,10 +31,12 @@ def diagnostic(
     allowed: tuple[str, ...] = (),
     hint: str | None = None,
     notes: tuple[Note, ...] = (),
+    unused: str | None = None,
 ) -> Diagnostic:
     """A diagnostic of a declared code; without `hint` it gets the code's own. `KeyError` for an unknown code."""
     record = CATALOGUE[code]
-    return Diagnostic(code, span, message, severity, found, allowed, hint if hint is not None else record.hint, notes)
+    hint = hint if hint is not None else record.hint
+    return Diagnostic(code, span, message, severity, found, allowed, hint, notes, unused)
 
 
 def _indented(text: str) -> str:

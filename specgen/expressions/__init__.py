@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from specgen.expressions.formula import evaluate_formula, evaluate_tree
-from specgen.expressions.parse import MAX_DEPTH, MAX_LENGTH, constant, parse_expression, range_count
+from specgen.expressions.parse import MAX_DEPTH, MAX_LENGTH, constant, parse_expression, range_count, unreadable
 from specgen.expressions.tree import Expr
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "evaluate_tree",
     "parse_expression",
     "range_count",
+    "unreadable",
 ]

@@ -77,6 +77,11 @@ def constant(value: int | float | bool, span: Span) -> Expr:
     return Expr(repr(value), ast.Constant(value), span)
 
 
+def unreadable(text: str, span: Span) -> Expr:
+    """What stands in for an expression that could not be read: a constant without a value, which no one judges."""
+    return Expr(text, ast.Constant(None), span)
+
+
 def parse_expression(text: str, span: Span, *, source: Source | None = None, formula: bool = False) -> Expr:
     """Parse `text`, the value of the document's scalar at `span`; `formula` admits generators (checks).
 

@@ -30,10 +30,11 @@ def check_access(spec: Spec) -> list[Diagnostic]:
                 if buffer is not None and buffer.access == "write":
                     findings.append(_refused(buffer, span, "read here", "readwrite"))
     for buffer in buffers.values():
-        if buffer.access != "read" and buffer.name.text not in stored:
+        if buffer.access in ("write", "readwrite") and buffer.name.text not in stored:
             message = f"`{buffer.name.text}` is declared `{buffer.access}` and never stored."
             hint = "Add `store:` or remove the argument."
-            findings.append(diagnostic("SG-ACCESS", buffer.name.span, message, hint=hint))
+            name = buffer.name
+            findings.append(diagnostic("SG-ACCESS", name.span, message, hint=hint, unused=name.text))
     return findings
 
 

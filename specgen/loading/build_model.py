@@ -10,11 +10,17 @@ from specgen.loading.cases import cases
 from specgen.loading.context import Context, child, word
 from specgen.loading.statements import block
 from specgen.model import Spec
+from specgen.schema import Damage
 from specgen.schema.tree import Mapping, Node, Scalar, Sequence
 
 
-def build_model(root: Mapping, kind: str, source: Source, folder: Path) -> tuple[Spec, list[Diagnostic]]:
-    """The model of a kernel or motif whose file lies in `folder`, without `used`, and what is wrong with its leaves."""
+def build_model(
+    root: Mapping, kind: str, source: Source, folder: Path, damage: Damage | None = None
+) -> tuple[Spec, list[Diagnostic]]:
+    """The model of a kernel or motif whose file lies in `folder`, without `used`, and what is wrong with its leaves.
+
+    Texts of expressions that cannot be parsed are added to `damage`.
+    """
     context = Context(source)
     name = root.get("name")
     spec = Spec(
@@ -41,6 +47,8 @@ def build_model(root: Mapping, kind: str, source: Source, folder: Path) -> tuple
         source=source,
         span=_whole(root, name),
     )
+    for text in context.unread if damage is not None else ():
+        damage.mention(text)
     return spec, context.findings
 
 

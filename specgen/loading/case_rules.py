@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.catalogue import diagnostic
+from specgen.diagnostics.merge import within
 from specgen.expressions import Expr
 from specgen.loading.context import name_problem
 from specgen.loading.literals import PICK, bounds, choice_problem, number, outside
@@ -13,25 +14,38 @@ from specgen.model import BufferArg, Case, Knob, Name, Reference, ScalarArg, Spe
 from specgen.schema.messages import nearest
 
 
-def check_cases(spec: Spec) -> list[Diagnostic]:
-    """Findings about the names and literal values of checks and benchmarks."""
+def check_cases(spec: Spec, broken: Sequence[Span] = ()) -> list[Diagnostic]:
+    """Findings about the names and literal values of checks and benchmarks.
+
+    A case with a part that could not be read (`broken`) may say more than can be seen: what it lacks is not told.
+    """
     findings: list[Diagnostic] = []
     for section, cases in (("check", spec.checks), ("benchmark", spec.benchmarks)):
         for case in cases:
-            findings += _Case(spec, section, case).findings()
+            whole = not any(within(span, covered(case)) for span in broken)
+            unread = {a.name.text for a in spec.args if any(within(span, a.span) for span in broken)}
+            findings += _Case(spec, section, case, whole, unread).findings()
     return findings
 
 
+def covered(case: Case) -> Span:
+    """All of a case: its name and what stands under it."""
+    start, end = case.name.span, case.span
+    return Span(start.file, start.line, start.column, end.end_line, end.end_column)
+
+
 class _Case:
-    def __init__(self, spec: Spec, section: str, case: Case) -> None:
-        self.section, self.case = section, case
+    def __init__(self, spec: Spec, section: str, case: Case, whole: bool, unread: Container[str]) -> None:
+        self.section, self.case, self.whole, self.unread = section, case, whole, unread
+        self.lost = spec.lost or frozenset()
         self.scalars = {a.name.text: a for a in spec.args if isinstance(a, ScalarArg)}
         self.buffers = {a.name.text: a for a in spec.args if isinstance(a, BufferArg)}
         self.knobs: dict[str, Knob] = {k.name.text: k for k in (*spec.params, *spec.policies)}
 
     def findings(self) -> Iterator[Diagnostic]:
         yield from self._given()
-        yield from self._missing()
+        if self.whole:
+            yield from self._missing()
         yield from self._twice()
         yield from self._known(
             (name for name, _ in self.case.backing), self.buffers, "`backing` names no buffer", "Only buffers have one."
@@ -44,7 +58,7 @@ class _Case:
     def _known(self, names: Iterable[Name], known: Iterable[str], message: str, hint: str) -> Iterator[Diagnostic]:
         words = tuple(known)
         for name in names:
-            if name.text not in words and name_problem(name.text) is None:
+            if name.text not in words and name.text not in self.lost and name_problem(name.text) is None:
                 near = nearest(name.text, words)
                 tip = f"Nearest: `{near}`." if near else hint
                 yield diagnostic("SG-CHECK", name.span, f"{message} `{name.text}`.", found=name.text, hint=tip)
@@ -81,7 +95,7 @@ class _Case:
         told = {name.text for name, _ in (*self.case.given, *self.case.each)} | self._set_by_rows()
         wanted = [*self.scalars, *(b for b, a in self.buffers.items() if a.access != "write")]
         for name in wanted:
-            if name not in told and name_problem(name) is None:
+            if name not in told and name not in self.unread and name_problem(name) is None:
                 message = f"the {self.section} `{self.case.name.text}` says nothing about `{name}`."
                 hint = f"Add `{name}:` to `given`."
                 yield diagnostic("SG-CHECK", self.case.name.span, message, hint=hint)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from specgen.diagnostics import Diagnostic, DiagnosticError, Source, Span
 from specgen.diagnostics.catalogue import diagnostic
-from specgen.expressions import MAX_LENGTH, Expr, constant, parse_expression
+from specgen.expressions import MAX_LENGTH, Expr, constant, parse_expression, unreadable
 from specgen.model import Axis, Binding, Name, Range
 from specgen.schema.tree import Entry, Mapping, Node, Scalar, Sequence
 
@@ -38,14 +38,16 @@ def is_identifier(text: str) -> bool:
 
 
 class Context:
-    """Builds the leaves of the model out of nodes; what is wrong with one is kept and a harmless value returned.
+    """Builds the leaves of the model out of nodes; what is wrong with one is kept, and the leaf says that it cannot
+    be read (`expressions.unreadable`, a name without characters).
 
-    A model built while findings contain errors is never handed out, so the harmless values are not seen.
+    `unread` collects the texts of expressions that could not be parsed.
     """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.findings: list[Diagnostic] = []
+        self.unread: list[str] = []
 
     def report(self, code: str, span: Span, message: str, hint: str | None = None, found: str | None = None) -> None:
         """Keep an error."""
@@ -54,18 +56,19 @@ class Context:
     def expr(self, node: Node | None, *, formula: bool = False) -> Expr:
         """The expression of a scalar: text is parsed, numbers and booleans are constants."""
         if not isinstance(node, Scalar):
-            return constant(0, Span(self.source.name, 1, 1, 1, 1))
+            return unreadable("", Span(self.source.name, 1, 1, 1, 1) if node is None else node.span)
         value = node.value
         if isinstance(value, (bool, int, float)):
             return constant(value, node.span)
         if not isinstance(value, str):
-            return constant(0, node.span)
+            return unreadable("", node.span)
         try:
             source = self.source if len(value) <= MAX_LENGTH else None
             return parse_expression(value, node.span, source=source, formula=formula)
         except DiagnosticError as error:
             self.findings += error.diagnostics
-            return constant(0, node.span)
+            self.unread.append(value)
+            return unreadable(value, node.span)
 
     def optional(self, node: Node | None, *, formula: bool = False) -> Expr | None:
         """The expression of a scalar, None without a node."""
@@ -75,7 +78,7 @@ class Context:
         """A checked name."""
         if not isinstance(node, Scalar) or not isinstance(node.value, str):
             span = node.span if node is not None else Span(self.source.name, 1, 1, 1, 1)
-            return Name("_", span)
+            return Name("", span)
         problem = name_problem(node.value)
         if problem:
             reason, hint = problem

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from specgen.diagnostics import Diagnostic, DiagnosticError, Source, Span, has_errors
 from specgen.diagnostics.catalogue import diagnostic
+from specgen.diagnostics.merge import merged
 from specgen.loading.build_model import build_model
 from specgen.loading.paths import PathProblem, inside
 from specgen.loading.rules import check_rules
@@ -17,7 +18,7 @@ from specgen.loading.toml_reader import read_toml
 from specgen.loading.unsupported import check_supported
 from specgen.loading.yaml_reader import read_yaml
 from specgen.model import Spec
-from specgen.schema import check_shape
+from specgen.schema import Damage, read_shape
 from specgen.schema.messages import KINDS, nearest, shown
 from specgen.schema.tree import Mapping, Node, Scalar, Sequence
 
@@ -39,6 +40,9 @@ class Document:
 class Loaded:
     """A loaded spec: `spec` is None when `diagnostics` hold an error. `kind` is the document's word, if it has one.
 
+    `partial` is the spec as far as it could be read, with or without errors: later stages look through it for further
+    findings (`specgen.validate`); it is None for what is no kernel or motif.
+
     `sha256` is over the bytes of the spec and of all files that it uses; `sources` are their texts by name.
     """
 
@@ -47,6 +51,7 @@ class Loaded:
     sha256: str
     kind: str | None
     sources: MappingOf[str, Source] = field(default_factory=dict)
+    partial: Spec | None = None
 
 
 def stem(name: str) -> str | None:
@@ -108,7 +113,7 @@ def load_spec(path: Path | str, root: Path | None = None) -> Loaded:
         digest.update(f"{name}\0{len(file.document.data)}\0".encode())
         digest.update(file.document.data)
     sources = {file.document.source.name: file.document.source for file in loader.files.values()}
-    return Loaded(spec, found, digest.hexdigest(), top.kind, sources)
+    return Loaded(spec, found, digest.hexdigest(), top.kind, sources, top.spec)
 
 
 def _relative(name: str, top: str) -> str:
@@ -120,6 +125,8 @@ def _relative(name: str, top: str) -> str:
 
 @dataclass(frozen=True)
 class _File:
+    """A file that was read; `spec` is what could be made of it, errors or not."""
+
     document: Document
     kind: str | None
     spec: Spec | None
@@ -163,24 +170,25 @@ class _Loader:
         kind = _kind(tree, findings)
         if kind is None:
             return _File(document, None, None, tuple(findings))
-        findings += check_shape(tree, kind)
-        complete = not has_errors(findings)
+        shape = read_shape(tree, kind)
+        findings += shape.findings
         if kind == "suite":
             findings += check_supported(tree, None)
             return _File(document, kind, None, tuple(findings))
-        folder = path.parent
-        spec, leaves = build_model(tree, kind, document.source, folder)
+        damage = shape.damage or Damage()
+        spec, leaves = build_model(shape.tree, kind, document.source, path.parent, damage)
         findings += leaves
+        if has_errors(findings):
+            spec = replace(spec, lost=frozenset(damage.names))
         findings += _check_file_name(spec, path)
-        used, use_spans, trouble = self._used(tree, spec, folder, users)
-        findings += trouble
+        used, use_spans, trouble = self._used(shape.tree, spec, path.parent, users)
         spec = replace(spec, used=used, use_spans=use_spans)
+        findings += trouble
+        broken = [d.span for d in findings if d.is_error]
         findings += check_supported(tree, spec)
-        sound = not has_errors(findings) and used.keys() == use_spans.keys()
-        if complete:
-            findings += check_rules(spec, sound=sound)
-        ordered = _shortened(sorted(findings, key=lambda d: (d.span.line, d.span.column, d.code)))
-        return _File(document, kind, spec if sound and not has_errors(ordered) else None, ordered)
+        told = check_rules(spec, broken, damage.mentions)
+        ordered = _shortened(list(merged(findings, told, {document.source.name: document.source})))
+        return _File(document, kind, spec, ordered)
 
     def _used(
         self, tree: Mapping, spec: Spec, folder: Path, users: tuple[Path, ...]
@@ -248,7 +256,7 @@ def _kind(tree: Mapping, findings: list[Diagnostic]) -> str | None:
 def _check_file_name(spec: Spec, path: Path) -> list[Diagnostic]:
     """`name` must equal the file's NAME."""
     wanted = stem(path.name)
-    if spec.name.text in (wanted, "_"):
+    if spec.name.text in (wanted, ""):
         return []
     message = f"`name` is `{spec.name.text}`, but the file is `{path.name}`."
     return [

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from specgen.diagnostics import Diagnostic
+from collections.abc import Container, Sequence
+
+from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.catalogue import diagnostic
+from specgen.diagnostics.merge import within
 from specgen.expressions import Expr
 from specgen.loading.access import check_access
 from specgen.loading.case_rules import check_cases
@@ -11,20 +14,35 @@ from specgen.loading.literals import PICK, choice_problem, number
 from specgen.loading.scopes import check_scopes
 from specgen.loading.sections import TAKEN_VARIANTS
 from specgen.loading.walk import applications, called_in, expressions, names_in, root_of, statements
-from specgen.model import Atomic, BufferArg, Range, ScalarArg, Spec, Store
+from specgen.model import Atomic, BufferArg, Name, Range, ScalarArg, Spec, Store
 from specgen.schema.messages import nearest
 
 
-def check_rules(spec: Spec, *, sound: bool) -> list[Diagnostic]:
-    """Findings about a spec whose shape is right. `sound`: nothing else was found, so that absence can be judged."""
-    findings = [*check_scopes(spec), *_ranges(spec), *_values(spec), *_variants(spec), *check_cases(spec)]
-    if sound and not findings:
-        findings = [*_unused(spec), *check_access(spec)]
-    if spec.kind == "kernel" and not spec.checks:
+def check_rules(spec: Spec, broken: Sequence[Span] = (), mentioned: Container[str] = ()) -> list[Diagnostic]:
+    """Findings about a spec as far as it could be read. `broken` is where it could not, `mentioned` are the names that
+    stand there: nothing is told unused, or absent from a check, that may be there."""
+    findings = [*check_scopes(spec), *_ranges(spec), *_values(spec), *_variants(spec)]
+    findings += check_cases(spec, broken)
+    if spec.kind == "motif" and spec.lost is None and not (spec.body or spec.implementations):
+        hint = "Add `body:` with a list of statements."
+        findings.append(diagnostic("SG-KEY", spec.span, "`body` is missing in a motif.", hint=hint))
+    hidden = _broken_entries(spec, broken)
+    for finding in (*_unused(spec), *check_access(spec)):
+        if finding.unused is None or not (finding.unused in mentioned or finding.unused in hidden):
+            findings.append(finding)
+    if spec.kind == "kernel" and not spec.checks and not (spec.lost and "checks" in mentioned):
         message = "this kernel has no checks: nothing is known about its results."
         hint = "Add `checks:` with contents that are `given` and `expect`ed."
         findings.append(diagnostic("SG-CHECK", spec.name.span, message, severity="warning", hint=hint))
     return findings
+
+
+def _broken_entries(spec: Spec, broken: Sequence[Span]) -> set[str]:
+    """Names of declarations in which something is wrong already."""
+    entries = [(e.name, e.span) for e in (*spec.params, *spec.policies, *spec.args, *spec.memory)]
+    entries += [(d.name, d.value.span) for d in spec.defines]
+    entries += [(Name(text, span), span) for text, span in spec.use_spans.items()]
+    return {n.text for n, span in entries if any(within(b, n.span) or within(b, span) for b in broken)}
 
 
 def _ranges(spec: Spec) -> list[Diagnostic]:
@@ -100,23 +118,27 @@ def _unused(spec: Spec) -> list[Diagnostic]:
     for define in spec.defines:
         if define.name.text not in used:
             message = f"`{define.name.text}` is defined and never used."
-            findings.append(diagnostic("SG-NAME", define.name.span, message, hint="Use it or remove it."))
+            findings.append(_never("SG-NAME", define.name, message, "Use it or remove it."))
     for policy in spec.policies:
         if policy.name.text not in used:
             message = f"the policy `{policy.name.text}` is declared and never used."
-            findings.append(diagnostic("SG-POLICY", policy.name.span, message, hint="Use it or remove it."))
+            findings.append(_never("SG-POLICY", policy.name, message, "Use it or remove it."))
     written = {id(tree) for target in _targets(spec) if (tree := root_of(target.tree)) is not None}
     read = {name.id for name in names if id(name) not in written}
     for memory in spec.memory:
         if memory.name.text not in read:
             message = f"the memory `{memory.name.text}` is never read."
-            findings.append(diagnostic("SG-MEM", memory.name.span, message, hint="Read it or remove it."))
+            findings.append(_never("SG-MEM", memory.name, message, "Read it or remove it."))
     applied = {apply.motif.text for apply in applications(spec)}
     for name, span in spec.use_spans.items():
         if name not in applied:
             message = f"the motif `{name}` is used by no `apply`."
-            findings.append(diagnostic("SG-USE", span, message, hint="Apply it or remove it from `uses`."))
+            findings.append(_never("SG-USE", Name(name, span), message, "Apply it or remove it from `uses`."))
     return findings
+
+
+def _never(code: str, name: Name, message: str, hint: str) -> Diagnostic:
+    return diagnostic(code, name.span, message, hint=hint, unused=name.text)
 
 
 def _targets(spec: Spec) -> list[Expr]:

@@ -35,13 +35,16 @@ def check_scopes(spec: Spec) -> list[Diagnostic]:
     for what, names in _sections(spec):
         for name in names:
             scope.declare(name, what)
-    for implementation in spec.implementations:
-        scope.block(implementation.body)
+    tops = [(f"the implementation at line {i.span.line}", scope.block(i.body)) for i in spec.implementations]
     top = scope.block(spec.body)
+    if spec.body or not tops:
+        tops.append(("the body", top))
     for result in spec.results:
-        if result.name.text not in top:
+        for what, top in tops:
+            if result.name.text in top or result.name.text in (spec.lost or ()):
+                continue
             near = nearest(result.name.text, top)
-            message = f"the body declares no `{result.name.text}` at its top level."
+            message = f"{what} declares no `{result.name.text}` at its top level."
             hint = f"Nearest: `{near}`." if near else "Declare it with `let` or `var` outside of loops and conditions."
             scope.findings.append(diagnostic("SG-RESULT", result.name.span, message, found=result.name.text, hint=hint))
     return scope.findings
@@ -73,7 +76,7 @@ class _Scope:
         return {text: d for level in self.levels for text, d in level.items() if d.what in wanted}
 
     def declare(self, name: Name, what: str) -> None:
-        first = self.find(name.text)
+        first = self.find(name.text) if name.text else None
         if first is None:
             self.levels[-1][name.text] = Declared(what, name.span)
             return
@@ -115,6 +118,8 @@ class _Scope:
             self.block(inner, counter)
 
     def unknown(self, code: str, span: Span, message: str, text: str, known: dict[str, Declared], hint: str) -> None:
+        if not text or text in (self.spec.lost or ()):
+            return
         near = nearest(text, known)
         if near is not None:
             hint = f"Nearest: `{near}` ({known[near].place})."
@@ -173,7 +178,7 @@ class _Scope:
         self.named(statement.policies, policies, "SG-POLICY", "policy", statement)
         given = {entry.name.text for entry in statement.arguments}
         for name in args:
-            if name not in given:
+            if name not in given and (given or self.spec.lost is None):
                 message = f"`with` lacks the argument `{name}` of `{motif.name.text}`."
                 hint = f"Add `{name}:` to `with`."
                 self.findings.append(diagnostic("SG-KEY", statement.motif.span, message, hint=hint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from specgen import targets
 from specgen.expressions import Expr
 from specgen.loading.context import Context, child, entries, items, word
 from specgen.loading.statements import block
@@ -23,6 +24,7 @@ from specgen.model import (
     VectorArg,
     View,
 )
+from specgen.schema.messages import nearest
 from specgen.schema.tree import Entry, Mapping, Node, Scalar
 
 
@@ -78,7 +80,7 @@ def _buffer(context: Context, name: Name, element: Node, value: Mapping) -> Buff
         name,
         context.expr(element),
         context.axes(value.get("shape")),
-        word(access, "read") or "read",
+        word(access, "read"),
         access.span if access is not None else name.span,
         context.optional(value.get("align")),
         context.optional(value.get("contiguous")),
@@ -174,7 +176,7 @@ def implementations(context: Context, node: Node | None) -> tuple[Implementation
     """`implementations`."""
     return tuple(
         Implementation(
-            word(item.get("target")) or None,
+            _target(context, item.get("target")),
             _integer(item.get("priority")),
             context.exprs(item.get("requires")),
             block(context, item.get("body")),
@@ -182,6 +184,19 @@ def implementations(context: Context, node: Node | None) -> tuple[Implementation
         )
         for item in items(node)
     )
+
+
+def _target(context: Context, node: Node | None) -> Name | None:
+    """The target or family that an implementation is for."""
+    if not isinstance(node, Scalar) or not node.text:
+        return None
+    known = (*targets.names(), *targets.FAMILIES)
+    if node.text not in known:
+        near = nearest(node.text, known)
+        hint = f"Nearest: `{near}`." if near else "`specgen targets` lists them."
+        context.report("SG-SELECT", node.span, f"no target or family is called `{node.text}`.", hint, node.text)
+        return None
+    return Name(node.text, node.span)
 
 
 def _integer(node: Node | None) -> int:

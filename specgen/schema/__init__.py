@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from specgen.schema.messages import check_shape
+from specgen.schema.repair import Damage, Shape, read_shape
 from specgen.schema.tables import names, schema
 
-__all__ = ["check_shape", "schemas"]
+__all__ = ["Damage", "Shape", "check_shape", "read_shape", "schemas"]
 
 
 def schemas() -> dict[str, dict[str, dict[str, object]]]:

@@ -35,7 +35,11 @@ _MODIFIER_OF = {
 
 def check_shape(root: Mapping, kind: str) -> list[Diagnostic]:
     """Every violation (at most `MOST`) of a document of one of `KINDS`, in the order of the file."""
-    found = violations(plain(root), kind)[:MOST]
+    return told_of(violations(plain(root), kind)[:MOST], root, kind)
+
+
+def told_of(found: list[Violation], root: Mapping, kind: str) -> list[Diagnostic]:
+    """Violations as diagnostics, in the order of the file."""
     misspelt = {
         (*v.path[:-1], near) for v in found if v.kind == "unknown" and (near := nearest(str(v.path[-1]), v.allowed))
     }

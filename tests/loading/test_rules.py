@@ -113,8 +113,9 @@ def test_names_may_have_64_characters(tmp_path: Path) -> None:
     assert findings(tmp_path, text.replace(name, name + "n"))[0].code == "SG-NAME"
 
 
-def test_rules_wait_for_the_shape_to_be_right(tmp_path: Path) -> None:
-    """A misspelt section must not be followed by findings about everything that it would have declared."""
+def test_a_misspelt_section_is_read_as_what_it_was_meant_to_be(tmp_path: Path) -> None:
+    """It must not be followed by findings about everything that it would have declared."""
     text = changed("launch:", "polices:\n  depth: {default: 1}\nvariants:\n  deep: {depth: 2}\nlaunch:")
+    text = changed("range(count)", "range(count * depth)", text)
     (finding,) = findings(tmp_path, text)
     assert finding.hint == "Nearest: `policies`."
