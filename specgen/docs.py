@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 PAGES: dict[str, str] = {
+    "bench.md": "specgen.bench.page:page",
     "diagnostics.md": "specgen.diagnostics.catalogue:page",
     "emulator.md": "specgen.devices.amdgpu_emulator.optable_doc:markdown",
     "numerics.md": "specgen.numerics:page",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+bfloat16: Any = None
+with contextlib.suppress(ImportError):  # A host that only runs artifacts has numpy alone; it lacks bf16 then.
+    import ml_dtypes
+
+    bfloat16 = ml_dtypes.bfloat16
 
 Array = Any
 """A numpy array (bfloat16 is a dtype of `ml_dtypes`, which numpy's types do not know)."""
@@ -44,8 +50,9 @@ def _rows() -> list[ElementType]:
         ("f64", np.float64, 53),
         ("f32", np.float32, 24),
         ("f16", np.float16, 11),
-        ("bf16", ml_dtypes.bfloat16, 8),
     ]
+    if bfloat16 is not None:
+        floats.append(("bf16", bfloat16, 8))
     rows = [ElementType(name, np.dtype(kind), "float", bits) for name, kind, bits in floats]
     for bits in (8, 16, 32, 64):
         rows.append(ElementType(f"i{bits}", np.dtype(f"i{bits // 8}"), "signed"))
@@ -56,7 +63,7 @@ def _rows() -> list[ElementType]:
 
 
 TYPES: dict[str, ElementType] = {row.name: row for row in _rows()}
-"""Element types by the name that specs and manifests use."""
+"""Element types by the name that specs and manifests use; without `bf16` where `ml_dtypes` is not installed."""
 
 
 def dtype(name: str) -> np.dtype[Any]:

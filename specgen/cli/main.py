@@ -14,6 +14,7 @@ COMMANDS = {
     "validate": "Check specs: load, type, bind and plan their schedules; needs no device.",
     "build": "Build artifacts, tests, benchmarks and reports.",
     "test": "Run the correctness suites of specs or built folders.",
+    "bench": "Time the entry points of specs or built folders; correctness comes first.",
     "run": "Build a spec in memory and run it once.",
     "trace": "Print what one wave executes on the emulator.",
     "report": "Show compile reports.",

@@ -269,40 +269,6 @@ def test_params_of_another_build_are_skipped(tmp_path, use_device):
     assert "builds with other params" in skipped["test_unit"][0]
 
 
-def test_benchmarks_gate_then_time(folder, use_device, capsys):
-    from specgen.checks.bench import main
-
-    use_device(FaultyDevice("clock"))
-    module = import_file(folder / "bench_sum_rows.py")
-    assert main(module.SUITE, module.BENCHMARKS, []) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert len(rows) == 3 * 4
-    assert {r["status"] for r in rows} == {"timed"}
-    assert rows[0]["median_seconds"] == 0.5
-    assert rows[0]["bytes_per_second"] == 64 * 32 * 4 / 0.5
-    assert rows[0]["flops_per_second"] == 64 * 32 / 0.5
-
-    use_device(FaultyDevice("shifted", entries=("__ahead",)))
-    module = import_file(folder / "bench_sum_rows.py")
-    assert main(module.SUITE, module.BENCHMARKS, []) == 1
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    wrong = [r for r in rows if r["status"] == "wrong"]
-    assert {r["entry"] for r in wrong} == {"ahead"}
-    assert not any("median_seconds" in r for r in wrong)
-    # The other entries run on the plain interpreter, which has no clock.
-    assert {r["status"] for r in rows if r["entry"] != "ahead"} == {"skipped"}
-
-
-def test_devices_without_a_clock_are_not_even_gated(folder, monkeypatch):
-    from specgen.checks.bench import rows
-    from specgen.devices.base import TimingPlan
-
-    monkeypatch.setenv("SPECGEN_DEVICES", "interpreter")
-    module = import_file(folder / "bench_sum_rows.py")
-    made = list(rows(module.SUITE, module.BENCHMARKS, TimingPlan()))
-    assert [(r["status"], r["reason"]) for r in made] == [("skipped", "interpreter has no clock worth reading")]
-
-
 def test_arrays_of_the_caller_are_left_alone(folder, use_device):
     """Devices must not change what they are given; the memo relies on it."""
     use_device(FaultyDevice())

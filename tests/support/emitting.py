@@ -10,7 +10,7 @@ import pytest
 
 from specgen import ir, manifest
 from specgen.checks.plan import plan_suite
-from specgen.devices.base import DeviceError, Timing
+from specgen.devices.base import DeviceError, DeviceFacts, Timing
 from specgen.devices.interpreter.device import InterpreterDevice
 from specgen.emit_suite import render_benchmark, render_suite
 from specgen.loading import load_spec
@@ -112,6 +112,9 @@ class FaultyDevice:
 
     def available(self):
         return self.reason
+
+    def facts(self):
+        return DeviceFacts("a fake", (32,))
 
     def load(self, artifact, entry):
         kernel = InterpreterDevice().load(artifact, entry)

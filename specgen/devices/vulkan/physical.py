@@ -6,6 +6,7 @@ import ctypes
 import os
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from specgen.devices.base import DeviceError
 from specgen.devices.vulkan._gen import api
@@ -36,7 +37,8 @@ NEEDED = ("bufferDeviceAddress", "vulkanMemoryModel")
 
 @dataclass(frozen=True)
 class Limits:
-    """What a physical device can do. Sizes in bytes; `timestamp_seconds` is 0 where the queue has no clock."""
+    """What a physical device can do. Sizes in bytes; `timestamp_seconds` is 0 where the queue has no clock;
+    `uuid` is the device's own, as other tools write it."""
 
     name: str
     type: str
@@ -54,6 +56,7 @@ class Limits:
     features: frozenset[str]
     float_controls: frozenset[str]
     denormal_independence: int
+    uuid: str
 
 
 @dataclass(frozen=True)
@@ -171,4 +174,5 @@ def _limits(properties: Any, versions: list[Any], features: frozenset[str], has_
         features,
         controls,
         v12.denormBehaviorIndependence,
+        str(UUID(bytes=bytes(v11.deviceUUID))),
     )

@@ -1,0 +1,109 @@
+"""Wrong calls end with 2 and say why; names of rows choose what is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench_runs import built, of_kind, rows_of
+from cli_calls import SAXPY, specgen_here
+
+from specgen.bench.plan import _fits
+from specgen.output import mark_stale
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """saxpy, built for vulkan1.3."""
+    return built(tmp_path_factory.mktemp("calls") / "out", "elementwise/saxpy.spec.yaml")
+
+
+WRONG = {
+    "no path": ((), "no path given"),
+    "a missing path": (("nowhere",), "no such file or folder: nowhere"),
+    "an unknown flag": (("OUT", "--fast"), "--fast"),
+    "an unknown device": (("OUT", "--device", "abacus"), "unknown device: abacus"),
+    "a device without a clock": (("OUT", "--device", "interpreter"), "interpreter has no clock"),
+    "an unknown target of a spec": ((SAXPY, "--target", "gfx1511"), "unknown target: gfx1511"),
+    "a target that was not built": (("OUT", "--target", "gfx942"), "targets: vulkan1.3"),
+    "an unknown row": (("OUT", "--only", "saxpy/steam"), "rows: saxpy/stream/n=65536/vulkan1.3/default"),
+    "an unknown entry": (("OUT", "--compare", "serial,wide"), "entries: default, narrow, serial"),
+    "one entry": (("OUT", "--compare", "serial"), "two different entries"),
+    "an entry against itself": (("OUT", "--compare", "serial,serial"), "two different entries"),
+    "too few rounds": (("OUT", "--repetitions", "2"), "at least 3"),
+    "half a round": (("OUT", "--repetitions", "3.5"), "no whole number"),
+    "a negative time": (("OUT", "--min-time", "-1"), "--min-time"),
+    "no number": (("OUT", "--warmup", "long"), "'long' is no number"),
+    "no end": (("OUT", "--warmup", "inf"), "out of range"),
+    "an unknown form": (("OUT", "--format", "xml"), "xml"),
+    "a plan of a self-check": (("--self-check", "--dry-run"), "--self-check and --dispatch-cost have none"),
+    "a self-check without Vulkan": (("--self-check", "--device", "hip"), "run on vulkan only"),
+    "a file in no folder": (("OUT", "--dry-run", "-o", "nowhere/rows.json"), "cannot write nowhere/rows.json"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "told"), WRONG.values(), ids=WRONG)
+def test_wrong_calls_end_with_2_and_say_why(arguments: tuple[object, ...], told: str, out: Path) -> None:
+    call = specgen_here("bench", *(out if a == "OUT" else a for a in arguments))
+    assert call.status == 2
+    assert told in call.err
+    assert call.err.startswith("specgen: ")
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda f: (f / "bench_saxpy.py").unlink(), "has no bench_saxpy.py"),
+        (lambda f: (f / "bench_saxpy.py").write_text("SUITE = 1\n"), "built by another version of specgen"),
+        (lambda f: (f / "bench_saxpy.py").write_text("1 +\n"), "SyntaxError"),
+        (lambda f: mark_stale(f, "a failed build"), "is stale"),
+    ],
+)
+def test_folders_that_cannot_be_used(damage, told: str, tmp_path: Path) -> None:
+    folder = built(tmp_path, "elementwise/saxpy.spec.yaml") / "saxpy"
+    damage(folder)
+    call = specgen_here("bench", folder)
+    assert call.status == 2
+    assert told in call.err
+
+
+def test_specs_are_built_for_the_device(capsys: pytest.CaptureFixture[str]) -> None:
+    call = specgen_here("bench", SAXPY, "--dry-run", "--only", "saxpy/stream/n=65536/vulkan1.3-sg*/narrow")
+    assert call.status == 0
+    assert "1 logical row, 1 physical work item; nothing was timed" in call.out
+
+
+def test_a_spec_with_errors_costs_itself_only(tmp_path: Path) -> None:
+    (tmp_path / "saxpy.spec.yaml").write_text(SAXPY.read_text())
+    (tmp_path / "broken.spec.yaml").write_text("spec: 1\nkind: kernel\n")
+    call = specgen_here("bench", tmp_path, "--dry-run")
+    assert call.status == 1
+    assert "6 logical rows" in call.out
+    assert "broken.spec.yaml" in call.err
+
+
+def test_a_spec_without_benchmarks_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = SAXPY.read_text()
+    (tmp_path / "saxpy.spec.yaml").write_text(text[: text.index("benchmarks:")])
+    call = specgen_here("bench", tmp_path / "saxpy.spec.yaml", "--dry-run")
+    assert "skipped saxpy: the spec has no `benchmarks:`" in call.out
+
+
+def test_help_tells_the_options() -> None:
+    call = specgen_here("bench", "--help")
+    assert call.status == 0
+    assert "--self-check" in call.out
+
+
+def test_patterns_fit_the_first_parts_of_a_name() -> None:
+    name = "saxpy/stream/n=65536/vulkan1.3/narrow"
+    for pattern in ("saxpy", "saxpy/stream", "stream", "stream/n=65536", "s*/*/n=6*", "saxpy/*/*/*/narrow", "saxpy/"):
+        assert _fits(pattern, name), pattern
+    for pattern in ("sax", "saxpy/n=65536", "stream/saxpy", "n=65536", "saxpy/*/*/*/*/*", ""):
+        assert not _fits(pattern, name), pattern
+
+
+def test_variants_are_chosen(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, rows = rows_of(capsys, out, "--dry-run", "--compare", "narrow,default", "--only", "stream/n=65536")
+    assert [row["entry"] for row in of_kind(rows, "plan")] == ["default", "narrow"]
+    assert rows[0]["options"]["compare"] == ["narrow", "default"]
