@@ -9,7 +9,7 @@ from typing import Any
 from specgen.bench.machine import Inputs, Machine
 from specgen.bench.options import Request
 from specgen.bench.plan import SERIAL, Group, LogicalRow, WorkItem
-from specgen.bench.rounds import Participant, calibrate, interleave
+from specgen.bench.rounds import SAMPLES, Participant, calibrate, interleave, warm_up
 from specgen.bench.statistics import (
     Interval,
     compare_rounds,
@@ -155,8 +155,7 @@ class GroupRun:
                 inputs.close()
                 inputs = self.machine.inputs(artifact, args, max(batches.values()))
             measurement = self._measurement(inputs, order, batches)
-            before = self.machine.clocks().mhz
-            self._warm(measurement.baseline)
+            before = self._warm(measurement.baseline)
             for participant, repetition in interleave(measurement.everyone(), self.request.repetitions):
                 yield _repetition(participant, repetition)
             after = self.machine.clocks().mhz
@@ -176,11 +175,9 @@ class GroupRun:
         return [first, *(item for item in passed if item != first)]
 
     def _batches(self, inputs: Inputs, order: list[WorkItem]) -> dict[WorkItem, int]:
-        from specgen.devices.vulkan.timing import warm_up
-
+        """Batch sizes, found at the clocks that the rounds will have."""
         timers = {item: inputs.timer(self.kernel(item.entry)) for item in order}
-        first = timers[order[0]]
-        warm_up(lambda: first.samples(1, 2), self.request.warmup / 1e3)
+        warm_up(timers[order[0]], sample_seconds(self.request), self.request.warmup / 1e3)
         return {item: calibrate(timer, sample_seconds(self.request)) for item, timer in timers.items()}
 
     def _measurement(self, inputs: Inputs, order: list[WorkItem], batches: dict[WorkItem, int]) -> Measurement:
@@ -195,11 +192,13 @@ class GroupRun:
             made.copy_bytes = 8 * int(self.copy.args["n"])
         return made
 
-    def _warm(self, participant: Participant) -> None:
-        """Clocks fell while buffers were filled and rates were read."""
-        from specgen.devices.vulkan.timing import warm_up
-
-        warm_up(lambda: participant.timer.samples(participant.batch, 1), self.request.warmup / 1e3)
+    def _warm(self, participant: Participant) -> dict[str, int] | None:
+        """Clocks fell while buffers were filled, and fall again while they are read: returns them."""
+        seconds = self.request.warmup / 1e3
+        warm_up(participant.timer, sample_seconds(self.request), seconds)
+        rates = self.machine.clocks().mhz
+        warm_up(participant.timer, sample_seconds(self.request), seconds / 5)
+        return rates
 
     # Rows about time
 
@@ -251,8 +250,6 @@ class GroupRun:
 
 def sample_seconds(request: Request) -> float:
     """How long a batch should last, so that all batches of a row last as long as the call asks."""
-    from specgen.bench.rounds import SAMPLES
-
     return request.min_time / 1e3 / (request.repetitions * SAMPLES)
 
 

@@ -60,7 +60,7 @@ Times are shown beside the device, its clock and its clock rates where these are
 `--self-check` asks questions whose answers are known; {selfcheck.WANTED_PERCENT} of 100 trials must be right. Subjects
 are the built-in copy and the first entry of the first {selfcheck.SUBJECTS} cases of the built folders (choose with
 `--only`). In A/A trials nothing differs; in planted ones B does {selfcheck.PLANTED_PERCENT} % more: more bytes copied,
-or eleven dispatches where ten are counted. A trial lasts a third of `--min-time` an entry. `--dispatch-cost` measures
+or eleven dispatches where ten are counted. A trial lasts a fifth of `--min-time` an entry. `--dispatch-cost` measures
 {selfcheck.DISPATCHES} dependent dispatches of a kernel that counts them; the self-check includes it.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -77,6 +78,15 @@ def calibrate(timer: Timer, seconds: float, largest: int = LARGEST_BATCH) -> int
         wanted = 10 * batch if took <= 0 else ceil(batch * seconds / took)
         batch = min(largest, max(batch + 1, min(wanted, 10 * batch)))
     return batch
+
+
+def warm_up(timer: Timer, sample: float, seconds: float) -> None:
+    """Run for some seconds in submissions as full as those that are timed, so that clocks rise; `sample` seconds is
+    how long a batch lasts."""
+    until = time.perf_counter() + seconds
+    batch = calibrate(timer, sample)
+    while time.perf_counter() < until:
+        timer.samples(batch, SAMPLES)
 
 
 def interleave(participants: Sequence[Participant], repetitions: int) -> Iterator[tuple[Participant, int]]:

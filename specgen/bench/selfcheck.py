@@ -18,7 +18,7 @@ from specgen.bench.group import GroupRun, ratio_fields, sample_seconds, seconds_
 from specgen.bench.machine import Inputs, Machine
 from specgen.bench.options import Request
 from specgen.bench.plan import Plan
-from specgen.bench.rounds import LARGEST_BATCH, Participant, Slowed, Timer, calibrate, interleave
+from specgen.bench.rounds import LARGEST_BATCH, Participant, Slowed, Timer, calibrate, interleave, warm_up
 from specgen.bench.statistics import Comparison, compare_rounds, noise_floor
 from specgen.checks.harness import execute
 from specgen.checks.values import FormulaError
@@ -33,7 +33,7 @@ SUBJECTS = 2
 """Built folders' rows that are asked, so that a check stays below a minute: name others with --only."""
 LATEST_SECONDS = 30
 """A subject is not begun later than this."""
-SHARE = 3
+SHARE = 5
 """A trial takes this share of the time of a benchmark: there are many."""
 DISPATCHES = LARGEST_BATCH
 COST_SAMPLES = 20
@@ -70,8 +70,6 @@ def rows(request: Request, plan: Plan, machine: Machine) -> Iterator[Row]:
 
 def _dispatch_cost(machine: Machine) -> Row:
     """A tiny kernel that counts: N dependent dispatches in a command buffer between two timestamps."""
-    from specgen.devices.vulkan.timing import warm_up
-
     kernel, args = machine.builtin("tick"), kernels.tick_arguments()
     inputs = machine.inputs(kernels.artifact("tick"), args, hot=True)
     timer = inputs.timer(kernel)
@@ -83,7 +81,9 @@ def _dispatch_cost(machine: Machine) -> Row:
         return timer.samples(DISPATCHES, count)
 
     try:
-        warm_up(lambda: batches(1), machine.request.warmup / 1e3)
+        until = time.monotonic() + machine.request.warmup / 1e3
+        while not done or time.monotonic() < until:
+            batches(1)
         samples = [batches(1)[0] for _ in range(COST_SAMPLES)]
         left = inputs.ring.contents(0, "count", args["count"].dtype)
     finally:
@@ -131,10 +131,9 @@ def _subjects(request: Request, plan: Plan, machine: Machine, stack: ExitStack) 
 
 
 def _trials(request: Request, machine: Machine, subject: Subject) -> Iterator[Row]:
-    from specgen.devices.vulkan.timing import warm_up
-
-    warm_up(lambda: subject.plain.samples(1, 1), request.warmup / 1e3)
-    batch = -(-calibrate(subject.plain, sample_seconds(request) / SHARE) // subject.grain) * subject.grain
+    sample = sample_seconds(request) / SHARE
+    warm_up(subject.plain, sample, request.warmup / 1e3)
+    batch = -(-calibrate(subject.plain, sample) // subject.grain) * subject.grain
     for timer, percent, planted, wanted in (
         (subject.plain, 0, "nothing planted", Comparison.SAME),
         (subject.slowed, PLANTED_PERCENT, subject.planted, Comparison.SLOWER),

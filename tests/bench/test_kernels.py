@@ -72,3 +72,18 @@ def test_batches_of_a_submission_are_few() -> None:
         with pytest.raises(ValueError, match="1 to 63 batches"):
             prepared.samples(1, count)
     prepared.close()
+
+
+@pytest.mark.required_in_ci
+def test_a_ring_in_the_devices_own_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a discrete GPU: filled from one set by copies on the device, and read back by one."""
+    device = support.device()
+    monkeypatch.setattr(type(device), "memory_is_shared", property(lambda self: False))
+    artifact, args = kernels.artifact("tick"), {"count": np.arange(100, 132, dtype=np.int32)}
+    kernel = device.load(artifact, "tick")
+    ring = Ring(device, artifact.manifest["args"], args, 11)
+    Prepared(kernel, args, ring=ring).samples(3, 2)
+    left = [ring.contents(n, "count", np.int32) for n in range(11)]
+    ring.close()
+    for number, found in enumerate(left):
+        np.testing.assert_array_equal(found, args["count"] + (number < 6))
