@@ -112,6 +112,14 @@ def test_scheduled_loops_have_a_steady_loop_or_a_finding(name, corpus):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_every_machine_loop_is_a_loop_of_the_spec(name, corpus):
+    """Others would be loops over lanes, made for a scalar operand that the compiler put into a vector register."""
+    for target in AMD:
+        loops = report_of(corpus(name), target)["machine_loops"]
+        assert [m for m in loops if m["loop"] == "not found"] == [], target
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_pipelines_are_planned_alike_on_every_target(name, corpus):
     """The schedule is the spec's, not the target's: subgroup size and matrix units change no row."""
     built = corpus(name)

@@ -143,7 +143,7 @@ def emit_sum(low: Lowering, part: Sum, bits: int, *, flags: str = "") -> Value |
             term = factor_value if term is None else b.binary(f"mul{flags}", term, factor_value)
         assert term is not None
         if factor != 1:
-            term = b.binary(f"mul{flags}", term, integer(term.type, factor))
+            term = low.multiple(term, factor, flags)
         result = term if result is None else b.binary(f"add{flags}", result, term)
     return result
 

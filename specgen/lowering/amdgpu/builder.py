@@ -47,6 +47,19 @@ class Builder:
         self.lines.append(f"  {result.ref} = {text}, !dbg {self.location}")
         return result
 
+    def reserve(self) -> int:
+        """A place in the current block that `emit_at` may fill later."""
+        self.lines.append("")
+        return len(self.lines) - 1
+
+    def emit_at(self, place: int, type_: str, text: str) -> Value:
+        """An instruction with a result of a type at a reserved place, behind those that are there already."""
+        self._numbers += 1
+        result = Value(type_, f"%t.{self._numbers}")
+        line = f"  {result.ref} = {text}, !dbg {self.location}"
+        self.lines[place] = f"{self.lines[place]}\n{line}" if self.lines[place] else line
+        return result
+
     def effect(self, text: str, metadata: str = "") -> None:
         """An instruction without a result."""
         self.lines.append(f"  {text}, !dbg {self.location}{metadata}")

@@ -73,6 +73,8 @@ class Lowering:
         self.loops: list[LoopMark] = []
         self.loop_depth = 0
         self.pinned: dict[SumKey, Value] = {}
+        self.id_places: dict[str, int] = {}
+        self.multiples: dict[tuple[str, int], Value] = {}
 
     # Sizes
 
@@ -144,6 +146,20 @@ class Lowering:
     def never_negative(self, *values: SSAValue) -> bool:
         """Whether all values are proven not to be negative."""
         return all(self.range(v).low >= 0 for v in values)
+
+    def multiple(self, value: Value, factor: int, flags: str) -> Value:
+        """`factor * value`; for an id of the hardware right where it is read, once.
+
+        LLVM would otherwise merge the products that two sides of a branch compute, and keeps a merged scalar in a
+        vector register: each access with it as its scalar offset then becomes a loop over the lanes.
+        """
+        place, known = self.id_places.get(value.ref), integer(value.type, factor)
+        if place is None:
+            return self.b.binary(f"mul{flags}", value, known)
+        key = (value.ref, factor)
+        if key not in self.multiples:
+            self.multiples[key] = self.b.emit_at(place, value.type, f"mul{flags} {value}, {known.ref}")
+        return self.multiples[key]
 
     # Walking
 

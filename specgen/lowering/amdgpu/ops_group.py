@@ -21,7 +21,9 @@ def _id(low: Lowering, name: str, limit: int) -> Value:
     """A hardware id in [0, limit)."""
     low.used_ids.add(name)
     low.b.module.declare(f"declare i32 @llvm.amdgcn.{name}()")
-    return low.b.emit("i32", f"call range(i32 0, {limit}) i32 @llvm.amdgcn.{name}()")
+    value = low.b.emit("i32", f"call range(i32 0, {limit}) i32 @llvm.amdgcn.{name}()")
+    low.id_places[value.ref] = low.b.reserve()
+    return value
 
 
 def _thread(low: Lowering, axis: str) -> Value:
