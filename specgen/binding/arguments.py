@@ -98,6 +98,7 @@ class Ends:
 
 def _range(ctx: Context, given: Range, type_: Scalar) -> Ends | None:
     """The ends of `range: [lo, hi]`; they may depend on arguments before it."""
+    low, high = given.lo, given.hi
     ctx.builder.open()
     found = [expression(ctx, e) for e in (low, high)]
     ctx.builder.close()
@@ -197,7 +198,7 @@ def _declared(
 
 
 def _emit_extents(ctx: Context, buffer: Buffer, span: Span) -> None:
-    from specgen.binding.memory import extent_value
+    from specgen.binding.edges import extent_value
 
     with ctx.builder.at_entry(), ctx.at_place(span):
         sizes = tuple(ctx.operand(extent_value(ctx, buffer, a)) for a in buffer.order)

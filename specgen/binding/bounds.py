@@ -12,15 +12,18 @@ from specgen.diagnostics import Diagnostic
 _FAR = 1 << 62
 
 
-def single(ctx: Context, node: ast.AST, buffer: Buffer, axis: int, index: Value) -> None:
-    """One element: refused where a declared range shows that it may lie outside, noted where nothing is proven."""
+def single(ctx: Context, node: ast.AST, buffer: Buffer, axis: int, index: Value) -> bool:
+    """One element: refused where a declared range shows that it may lie outside, noted where nothing is proven.
+
+    Whether it was proven to lie inside, or refused: nothing is left to be checked when the kernel runs.
+    """
     form, extent = index.lin, buffer.extents[axis]
     if form is None:
         form = ctx.facts.atom(*ctx.interval(index))
     below, above = form, extent.lin.plus(-1) - form
     low_ok, high_ok = ctx.facts.nonnegative(below), ctx.facts.nonnegative(above)
     if low_ok and high_ok:
-        return
+        return True
     text = ctx.expr.text_of(node)
     lo, hi = ctx.facts.interval(form)
     top = ctx.facts.interval(extent.lin)[1]
@@ -29,14 +32,15 @@ def single(ctx: Context, node: ast.AST, buffer: Buffer, axis: int, index: Value)
         if lo < 0 and not low_ok:
             guard = f"if: {text} >= 0" if hi >= 0 else None
             _refuse(ctx, node, f"`{text}` may be {lo}; {what}.", guard)
-            return
+            return True
         if hi >= top and not high_ok:
             guard = f"if: {text} < {extent.text}" if lo < top else None
             _refuse(ctx, node, f"`{text}` may be {hi}; {what}.", guard)
-            return
+            return True
     ctx.notes.append(
         Diagnostic("SG-BOUNDS", ctx.expr.span_of(node), f"`{text}` is checked when run; {what}.", severity="note")
     )
+    return False
 
 
 def _refuse(ctx: Context, node: ast.AST, message: str, guard: str | None) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from specgen.binding.instance import Attribute, Elements, Op, Operand, Region
 from specgen.binding.types import Type
+from specgen.binding.values import Value
 from specgen.diagnostics import Span
 
 Number = int | float | bool
@@ -47,6 +48,10 @@ class Builder:
         """The start of the entry block: ids, extents, memory."""
         self.blocks: list[Block] = [self.prologue, Block()]
         self.names: dict[str, int] = {}
+        self.item: Value | None = None
+        """The number of the work-item, when something asked for it."""
+        self.workgroup_bytes = 0
+        """Workgroup memory that was allocated so far."""
         self.named: set[str] = set()
         """Values that carry an author's name: a second name for one of them must not take the first away."""
 

@@ -225,6 +225,10 @@ def _refuse(ctx: Context, what: str, base: int, control: Control, span: Span) ->
         message = f"lanes of one subgroup may disagree on `{control.text}`; `broadcast` reads one lane."
         ctx.report("SG-COLL", message, at=span, hint="Use `subgroup.shuffle`.")
         return
+    if what == "staged region":
+        message = f"work-items of one workgroup may disagree on `{control.text}`; a staged view is one region for all."
+        ctx.report("SG-COLL", message, at=span, hint="Read it in place: `place: direct`.")
+        return
     idle = {"sum": "0", "any": "false", "all": "true"}.get(what)
     if control.text.startswith("range("):
         hint = f"Move the {what} out of the loop, or give the loop a bound that is the same for all."

@@ -44,6 +44,34 @@ class Demand:
     controls: tuple[Control, ...]
 
 
+@dataclass(frozen=True)
+class Live:
+    """A staged view that may be read: what it copied, and whether its memory is given free by a barrier.
+
+    `shared`: the buffer may be stored to elsewhere, so its barriers order buffers too.
+    """
+
+    name: str
+    storage: str
+    released: bool
+    shared: bool
+    span: Span
+
+
+@dataclass
+class Rotation:
+    """A counted loop around staged views: its counter, first value and step, and how many controls surround its body.
+
+    `used`: a view of its body rotates, so that a barrier has to stand behind the loop when it may run again.
+    """
+
+    counter: Value
+    first: Value
+    step: int
+    controls: int
+    used: bool = False
+
+
 @dataclass
 class Shared:
     """What all parts of one `bind` call write to."""
@@ -67,6 +95,10 @@ class Shared:
     refused: bool = False
     """Whether the target (not the spec) is at fault for an error."""
 
+    def failed(self, spec: Spec) -> bool:
+        """Whether there are errors (or `spec` was not read whole), so that nothing that is absent can be told."""
+        return spec.lost is not None or any(d.is_error for d in self.diagnostics)
+
 
 class Context:
     """The state of one entry, or of one motif application inside of it (`child`)."""
@@ -85,6 +117,8 @@ class Context:
         self.place: Span | None = None
         self.compared: ast.Compare | None = None
         self.forbid_policies = False
+        self.nameless = False
+        """Whether something was declared whose name could not be read."""
         self.in_schedule = False
         self.all_words: frozenset[str] = frozenset()
         self.only_static: str | None = None
@@ -92,13 +126,15 @@ class Context:
         self.mask: Value | None = None
         self.outside: Value | None = None
         self.controls: list[Control] = []
+        self.live: list[Live] = []
+        """Staged views whose block has not ended."""
+        self.loops = 0
+        """Loops around what is being bound."""
+        self.rotation: Rotation | None = None
+        """The innermost counted loop."""
         self.demands: list[Demand] = []
         self.equations: dict[int, Level] = {}
         self.notes: list[Diagnostic] = []
-    def failed(self, spec: Spec) -> bool:
-        """Whether there are errors (or `spec` was not read whole), so that nothing that is absent can be told."""
-        return spec.lost is not None or any(d.is_error for d in self.diagnostics)
-
         self.carried: list[tuple[Span, tuple[str, ...]]] = []
         self.words: tuple[str, ...] = ()
         self.sizes: tuple[tuple[str, int], ...] = ()
@@ -110,15 +146,14 @@ class Context:
         inner = Context(spec, self.shared, serial=self.serial)
         for key in ("builder", "facts", "controls", "demands", "equations", "notes", "carried", "mask"):
             setattr(inner, key, getattr(self, key))
-        inner.sizes, inner.linear_ids = self.sizes, self.linear_ids
+        for key in ("sizes", "linear_ids", "live", "loops", "rotation"):
+            setattr(inner, key, getattr(self, key))
         inner.path = (*self.path, instance)
         return inner
 
     # --- diagnostics -------------------------------------------------------------------------------------------
 
     @property
-        self.nameless = False
-        """Whether something was declared whose name could not be read."""
     def span(self) -> Span:
         """Where what is being bound stands."""
         return self.place if self.place is not None else self.expr.span_of(self.node)

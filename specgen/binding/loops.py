@@ -6,7 +6,8 @@ import ast
 import dataclasses
 from collections.abc import Sequence
 
-from specgen.binding.context import Context
+from specgen.binding import staging
+from specgen.binding.context import Context, Rotation
 from specgen.binding.convert import static_typed
 from specgen.binding.evaluate import condition, static
 from specgen.binding.instance import Attribute, Operand, Region
@@ -46,8 +47,11 @@ def counted(ctx: Context, statement: For) -> None:
     ctx.builder.open()
     ctx.scope.enter()
     declare(ctx, Name(statement.counter.text, "counter", statement.counter.span, counter))
+    around, ctx.loops = ctx.rotation, ctx.loops + 1
+    ctx.rotation = rotation = Rotation(counter, low, step, len(ctx.controls) + 1)
     with ctx.under(level, statement.bounds.text, statement.bounds.span):
         block(ctx, statement.body)
+    ctx.rotation, ctx.loops = around, ctx.loops - 1
     _yield(ctx, statement.body, variables, keys, level)
     ctx.scope.leave()
     body = ctx.builder.close()
@@ -60,17 +64,19 @@ def counted(ctx: Context, statement: For) -> None:
             extra=schedule,
             regions=(Region(tuple(inside), tuple(body.ops)),),
         )
+        if rotation.used and ctx.loops:
+            staging.barrier(ctx)
     _leave(ctx, statement, variables, made, keys)
 
 
 def _bounds(ctx: Context, expr: Expr) -> tuple[Value, Value, int] | None:
     """First, end and step of `range(...)`; None after a diagnostic."""
     call = expr.tree
-    with ctx.within(expr):
-        assert isinstance(call, ast.Call)
     ranged = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
     if not ranged or call.keywords or not 1 <= len(call.args) <= 3:  # type: ignore[attr-defined]
         return None  # told when the spec was loaded
+    with ctx.within(expr):
+        assert isinstance(call, ast.Call)
         parts = [index_value(ctx, a) for a in call.args]
         values = [p for p in parts if p is not None]
         if len(values) != len(parts):
@@ -182,8 +188,10 @@ def conditional(ctx: Context, statement: While) -> None:
     hidden = test.partial[0] if isinstance(test, Value) else False
     ctx.facts.unlearned += hidden
     ctx.builder.open()
+    ctx.loops += 1
     with ctx.under(level, statement.condition.text, statement.condition.span):
         block(ctx, statement.body)
+    ctx.loops -= 1
     _yield(ctx, statement.body, variables, keys, level)
     after = ctx.builder.close()
     ctx.facts.unlearned -= hidden

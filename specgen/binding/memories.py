@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
+from specgen.binding import layouts
 from specgen.binding.arguments import fastest, memref
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import integer
@@ -14,31 +16,92 @@ from specgen.binding.names import declare
 from specgen.binding.values import (
     Buffer,
     Extent,
+    Layout,
     Name,
 )
-from specgen.model import Memory
+from specgen.diagnostics import Span
+from specgen.model import Memory, MemorySchedule, ReadSchedule
 
 _SPACES = {"workgroup": 3, "private": 5}
 
 
-def memories(ctx: Context) -> dict[str, Buffer]:
-    """Declare author-written memory and allocate it in the entry block."""
+def memories(ctx: Context, named: frozenset[str] | None = None) -> dict[str, Buffer]:
+    """Declare author-written memory and allocate it in the entry block: all of it, or what has one of these names."""
     made: dict[str, Buffer] = {}
-    total = 0
     for entry in ctx.spec.memory:
+        if named is not None and entry.name.text not in named:
+            continue
         buffer = _memory(ctx, entry)
         declare(ctx, Name(entry.name.text, "memory", entry.name.span, buffer or UNKNOWN))
-        if buffer is None:
-            continue
-        made[entry.name.text] = buffer
-        if entry.space == "workgroup":
-            total += buffer.element.size * prod(e.static or 0 for e in buffer.extents)
-            ctx.shared.facts_read.add("workgroup_memory")
-            limit = ctx.shared.target.workgroup_memory
-            if total > limit:
-                message = f"workgroup memory up to here takes {total} bytes; the target has {limit}."
-                ctx.report("SG-MEM", message, at=entry.span, hint="Make it smaller, or use a narrower type.")
+        if buffer is not None:
+            made[entry.name.text] = buffer
     return made
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """How memory lies: a schedule's words and numbers. `slots` copies come one after another (0: no rotation)."""
+
+    pad: int = 0
+    swizzle: str = "none"
+    slots: int = 0
+
+
+def arrangement(ctx: Context, schedule: MemorySchedule | ReadSchedule) -> Arrangement:
+    """`pad` and `swizzle` of a schedule; the serial variant has neither."""
+    from specgen.binding.loops import word
+
+    held, ctx.in_schedule = ctx.in_schedule, True
+    pad, swizzle = 0, None
+    if schedule.pad is not None:
+        pad = integer(ctx, schedule.pad, "`pad` is static") or 0
+        if not 0 <= pad <= MOST_PAD:
+            message = f"`pad` is 0 to {MOST_PAD} elements; `{schedule.pad.text}` is {pad}."
+            ctx.report("SG-POLICY", message, at=schedule.pad.span)
+            pad = 0
+    if schedule.swizzle is not None:
+        swizzle = word(ctx, schedule.swizzle, "swizzle", layouts.SWIZZLES)
+    ctx.in_schedule = held
+    return Arrangement() if ctx.serial else Arrangement(pad, swizzle or "none")
+
+
+MOST_PAD = 1024
+"""Elements of padding that a row may have."""
+
+
+def allocate(
+    ctx: Context,
+    buffer: Buffer,
+    arranged: Arrangement,
+    name: str,
+    span: Span,
+    extra: tuple[tuple[str, bool], ...] = (),
+) -> Buffer:
+    """Allocate memory for a buffer of static extents in the entry block: the buffer with its place and layout."""
+    sizes = [buffer.extents[axis].static or 1 for axis in buffer.order]
+    granule, period = layouts.swizzle(buffer.element.size, sizes[-1])
+    if arranged.swizzle == "none" or period == 1 or len(sizes) == 1:
+        granule = 0
+    sizes[-1] += arranged.pad
+    if arranged.slots:
+        sizes.insert(0, arranged.slots)
+    ir = memref(tuple(sizes), buffer.element, f", {_SPACES[buffer.space]} : i32")
+    with ctx.builder.at_entry(), ctx.at_place(span):
+        told = ".".join((*ctx.path, name))
+        (ssa,) = ctx.emit("memref.alloc", (), (ir,), hints=(name,), extra=(("motif.name", told), *extra))
+    if buffer.space == "workgroup":
+        _count(ctx, buffer.element.size * prod(sizes), span)
+    return replace(buffer, ssa=ssa.name, ir=ir, layout=Layout(granule=granule, period=period, pad=arranged.pad))
+
+
+def _count(ctx: Context, size: int, span: Span) -> None:
+    """Count bytes of workgroup memory; SG-MEM at the memory that passes the target's limit."""
+    ctx.shared.facts_read.add("workgroup_memory")
+    limit, before = ctx.shared.target.workgroup_memory, ctx.builder.workgroup_bytes
+    ctx.builder.workgroup_bytes += size
+    if ctx.builder.workgroup_bytes > limit >= before:
+        message = f"workgroup memory up to here takes {ctx.builder.workgroup_bytes} bytes; the target has {limit}."
+        ctx.report("SG-MEM", message, at=span, hint="Make it smaller, or use a narrower type.")
 
 
 def _memory(ctx: Context, entry: Memory) -> Buffer | None:
@@ -52,25 +115,21 @@ def _memory(ctx: Context, entry: Memory) -> Buffer | None:
             )
             number = None
         extents.append(None if number is None else Extent(Linear(number), number, str(number)))
-    for key in ("pad", "swizzle"):
-        expr = getattr(entry.schedule, key)
-        if expr is not None:
-            ctx.report("SG-UNSUPPORTED", f"not supported yet: `{key}` of memory.", at=expr.span)
     axes = tuple(a.name.text for a in entry.shape)
+    held, ctx.in_schedule = ctx.in_schedule, True
     fast = fastest(ctx, entry.schedule.contiguous, axes)
+    ctx.in_schedule = held
+    arranged = arrangement(ctx, entry.schedule)
     if ctx.serial:
         fast = len(axes) - 1
     known = [e for e in extents if e is not None]
     if element is None or len(known) != len(axes) or not axes:
         return None
     order = (*(i for i in range(len(axes)) if i != fast), fast)
-    ir = memref(tuple(known[i].static for i in order), element, f", {_SPACES[entry.space]} : i32")
-    with ctx.builder.at_entry(), ctx.at_place(entry.span):
-        name = ".".join((*ctx.path, entry.name.text))
-        (ssa,) = ctx.emit("memref.alloc", (), (ir,), hints=(entry.name.text,), extra=(("motif.name", name),))
-    return Buffer(
-        entry.name.text, ssa.name, element, axes, tuple(known), order, ir, entry.space, "readwrite", None, element.size
+    plain = Buffer(
+        entry.name.text, "", element, axes, tuple(known), order, "", entry.space, "readwrite", None, element.size
     )
+    return allocate(ctx, plain, arranged, entry.name.text, entry.span)
 
 
 def check_memory_read(ctx: Context, made: Mapping[str, Buffer]) -> None:
@@ -82,5 +141,3 @@ def check_memory_read(ctx: Context, made: Mapping[str, Buffer]) -> None:
         if buffer is not None and "load" not in buffer.touched:
             message = f"`{entry.name.text}` is never read."
             ctx.report("SG-MEM", message, at=entry.name.span, hint="Remove it and the stores to it.")
-    ctx.in_schedule = held
-    arranged = arrangement(ctx, entry.schedule)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from specgen.binding import bounds, convert, operators
+from specgen.binding import bounds, convert, edges, layouts, operators
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.convert import element, static_typed
-from specgen.binding.instance import Operand
+from specgen.binding.edges import inside_mask, offset
 from specgen.binding.linear import Linear
 from specgen.binding.subscripts import resolved
 from specgen.binding.types import BOOL, I8, I64, INDEX, Scalar, Vector, same_shape
@@ -24,7 +24,7 @@ def read(ctx: Context, node: ast.Subscript, buffer: Buffer) -> Value | Unknown:
     if buffer.access == "write":
         message = f"`{buffer.name}` is declared `write` and is read here."
         return ctx.report("SG-ACCESS", message, at=node, hint="Declare it `readwrite`.")
-    place = resolved(ctx, node, buffer)
+    place = resolved(ctx, node, buffer, masked=ctx.outside is not None)
     if place is None:
         return UNKNOWN
     if buffer.outside is None:
@@ -32,7 +32,15 @@ def read(ctx: Context, node: ast.Subscript, buffer: Buffer) -> Value | Unknown:
     held, ctx.outside = ctx.outside, buffer.outside
     result = _read(ctx, node, *place, edge=True)
     ctx.outside = held
-    return result
+    return _beyond_view(ctx, buffer, place[1], result)
+
+
+def _beyond_view(ctx: Context, view: Buffer, parts: list[Part], result: Value | Unknown) -> Value | Unknown:
+    """Elements beyond a view with its own `outside` count as the reading statement says."""
+    mask = next((p.inside for p in parts if p.inside is not None), None)
+    if mask is None or isinstance(result, Unknown):
+        return result
+    return convert.select(ctx, mask, result, convert.spread(ctx, _passthrough(ctx, view), mask.size or 1))
 
 
 def _read(
@@ -62,7 +70,7 @@ def _read(
 def check_singles(ctx: Context, buffer: Buffer, parts: list[Part]) -> None:
     for axis, part in enumerate(parts):
         if part.count is None and part.start is not None:
-            bounds.single(ctx, part.node, buffer, axis, part.start)
+            edges.check_single(ctx, part.node, buffer, axis, part.start)
 
 
 def _level(buffer: Buffer, values: list[Value]) -> Level:
@@ -102,7 +110,7 @@ def _edge_read(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
 
 def load(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
     """Load one element; `bool` and `index` are converted from their memory form."""
-    operands = (Operand(buffer.ssa, buffer.ir), *(ctx.operand(indices[a]) for a in buffer.order))
+    operands = layouts.place(ctx, buffer, indices)
     limits = _limits(buffer)
     extra = (("motif.range", limits),) if buffer.declared is not None and limits is not None else ()
     (made,) = ctx.emit("memref.load", operands, (buffer.element.memory,), extra=extra, hints=(_hint(ctx),))
@@ -192,16 +200,31 @@ def _range_read(ctx: Context, buffer: Buffer, parts: list[Part], axis: int) -> V
         else:
             mask = inside_mask(ctx, buffer, axis, part.start, part.count)
     mask = _with_mask(ctx, mask, part.count)
-    if axis == buffer.order[-1]:
-        return _contiguous(ctx, buffer, parts, part.count, mask)
+    if part.inside is not None:
+        mask = part.inside if mask is None else operators.conjunction(ctx, "and", part.inside, mask)
     indices = [p.start for p in parts if p.start is not None]
+    run = layouts.neighbours(buffer, axis, part.start, part.count)
+    if run == part.count:
+        return _contiguous(ctx, buffer, indices, part.count, mask)
 
-    def one(number: int) -> Value:
-        own = list(indices)
-        own[axis] = offset(ctx, indices[axis], number)
-        return _masked_load(ctx, buffer, own, mask, number)
+    def moved(number: int) -> list[Value]:
+        return [offset(ctx, at, number) if own == axis else at for own, at in enumerate(indices)]
 
-    return convert.from_elements(ctx, Vector(buffer.element, part.count), [one(i) for i in range(part.count)])
+    if run == 1:
+        found = [_masked_load(ctx, buffer, moved(i), mask, i) for i in range(part.count)]
+    else:
+        found = []
+        for first in range(0, part.count, run):
+            piece = _contiguous(ctx, buffer, moved(first), run, mask_piece(ctx, mask, first, run))
+            found += [element(ctx, piece, i) for i in range(run)]
+    return convert.from_elements(ctx, Vector(buffer.element, part.count), found)
+
+
+def mask_piece(ctx: Context, mask: Value | None, first: int, count: int) -> Value | None:
+    """Some elements of a mask, in a vector."""
+    if mask is None:
+        return None
+    return convert.from_elements(ctx, Vector(BOOL, count), [element(ctx, mask, first + i) for i in range(count)])
 
 
 def _with_mask(ctx: Context, mask: Value | None, size: int) -> Value | None:
@@ -216,56 +239,18 @@ def _masked_load(ctx: Context, buffer: Buffer, indices: list[Value], mask: Value
     return guarded(ctx, element(ctx, mask, number), _passthrough(ctx, buffer), lambda: load(ctx, buffer, indices))
 
 
-def offset(ctx: Context, start: Value, number: int) -> Value:
-    """`start + number` as `index`."""
-    if number == 0:
-        return start
-    if start.static is not None:
-        return static_typed(INDEX, int(start.static) + number)  # type: ignore[arg-type]
-    lin = start.lin.plus(number) if start.lin is not None else None
-    return ctx.op("arith.addi", INDEX, start, static_typed(INDEX, number), lin=lin)
-
-
-def inside_mask(ctx: Context, buffer: Buffer, axis: int, start: Value, count: int) -> Value:
-    """A vector that says which elements of a range are inside."""
-    extent = extent_value(ctx, buffer, axis)
-
-    def one(number: int) -> Value:
-        at = offset(ctx, start, number)
-        low_ok = at.lin is not None and ctx.facts.nonnegative(at.lin)
-        high_ok = at.lin is not None and ctx.facts.nonnegative(buffer.extents[axis].lin.plus(-1) - at.lin)
-        result = Value(BOOL, static=True)
-        if not low_ok:
-            result = operators.compare_values(ctx, ">=", at, static_typed(INDEX, 0))
-        if not high_ok:
-            below = operators.compare_values(ctx, "<", at, extent)
-            result = below if result.is_static else operators.conjunction(ctx, "and", result, below)
-        return result
-
-    return convert.from_elements(ctx, Vector(BOOL, count), [one(i) for i in range(count)])
-
-
-def extent_value(ctx: Context, buffer: Buffer, axis: int) -> Value:
-    """An extent as an `index` value."""
-    extent = buffer.extents[axis]
-    if extent.static is not None:
-        return static_typed(INDEX, extent.static)
-    return Value(INDEX, extent.name, lin=extent.lin)
-
-
-def _contiguous(ctx: Context, buffer: Buffer, parts: list[Part], count: int, mask: Value | None) -> Value:
-    starts = [p.start for p in parts if p.start is not None]
-    base = (Operand(buffer.ssa, buffer.ir), *(ctx.operand(starts[a]) for a in buffer.order))
+def _contiguous(ctx: Context, buffer: Buffer, starts: list[Value], count: int, mask: Value | None) -> Value:
+    base, extra = layouts.place(ctx, buffer, starts), layouts.claimed(buffer, count)
     memory_type = f"vector<{count}x{buffer.element.memory}>"
     hints = (_hint(ctx),)
     if mask is None:
-        (made,) = ctx.emit("vector.load", base, (memory_type,), hints=hints)
+        (made,) = ctx.emit("vector.load", base, (memory_type,), hints=hints, extra=extra)
         interval = _limits(buffer)
     else:
         through = _passthrough(ctx, buffer)
         fill = convert.spread(ctx, to_memory(ctx, through), count)
         operands = (*base, ctx.operand(mask), ctx.operand(fill))
-        (made,) = ctx.emit("vector.maskedload", operands, (memory_type,), hints=hints)
+        (made,) = ctx.emit("vector.maskedload", operands, (memory_type,), hints=hints, extra=extra)
         interval = _wider(ctx, _limits(buffer), through)
     level = _level(buffer, starts)
     if mask is not None:
@@ -289,8 +274,8 @@ def _gather(ctx: Context, buffer: Buffer, parts: list[Part], axis: int, each: Va
     def one(number: int) -> Value:
         at = element(ctx, each, number)
         indices = [p.start if p.start is not None else at for p in parts]
-        if number == 0 and mask is None:
-            bounds.single(ctx, node, buffer, axis, at)
+        if mask is None and (number == 0 or buffer.layout.loose):
+            edges.check_single(ctx, node, buffer, axis, at)
         return _masked_load(ctx, buffer, indices, mask, number)
 
     return convert.from_elements(ctx, Vector(buffer.element, size), [one(i) for i in range(size)])

@@ -81,20 +81,22 @@ def _allowed(ctx: Context, node: ast.Name, name: Name) -> Found:
 def unknown_name(ctx: Context, node: ast.Name, what: str) -> Unknown:
     """SG-NAME with the nearest visible name and its line."""
     near = ctx.scope.nearest(node.id)
+    if _is_lost(ctx, node.id, near):
+        return UNKNOWN
     if node.id in FUNCTIONS:
         return ctx.report("SG-NAME", f"`{node.id}` is a function and is called: `{node.id}(...)`.", at=node)
     hint = None if near is None else f"Nearest: `{near.text}` ({spoken(near)})."
     return ctx.report("SG-NAME", f"{what} `{node.id}` here.", at=node, hint=hint)
 
 
-def target_fact(ctx: Context, node: ast.Attribute) -> Found:
-    """`target.x`; a fact that the target leaves open is SG-STATIC with the target names that fix it."""
 def _is_lost(ctx: Context, text: str, near: Name | None) -> bool:
     """Whether a part of the spec that could not be read may declare the name."""
     lost = ctx.spec.lost
     return lost is not None and (text in lost or (ctx.nameless and near is None))
 
 
+def target_fact(ctx: Context, node: ast.Attribute) -> Found:
+    """`target.x`; a fact that the target leaves open is SG-STATIC with the target names that fix it."""
     if node.attr not in TARGET_FACTS:
         import difflib
 

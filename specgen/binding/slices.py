@@ -7,7 +7,7 @@ import ast
 from specgen.binding import convert, operators
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.convert import element, per_element, static_typed
-from specgen.binding.memory import offset
+from specgen.binding.edges import offset
 from specgen.binding.subscripts import index_value, static_count
 from specgen.binding.types import INDEX, Vector, same_shape
 from specgen.binding.values import Unknown, Value

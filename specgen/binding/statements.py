@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from specgen.binding import barriers, convert, loops, motifs, stores, views
+from specgen.binding import barriers, convert, loops, motifs, staging, stores, views
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import branch, condition, expression, if_op, value
 from specgen.binding.formula import decided
@@ -38,8 +38,10 @@ def block(ctx: Context, statements: Sequence[Statement], *, scoped: bool = True)
     if scoped:
         ctx.scope.enter()
     ctx.facts.push(())
+    living = len(ctx.live)
     for statement in statements:
         HANDLERS[type(statement)](ctx, statement)
+    staging.release(ctx, living)
     ctx.facts.pop()
     if scoped:
         ctx.scope.leave()
@@ -186,7 +188,7 @@ def _store(ctx: Context, statement: Store) -> None:
     for target, expr in statement.entries:
         found = expression(ctx, expr)
         with ctx.within(target):
-            place = stores.target(ctx, target, "`store` names")
+            place = stores.target(ctx, target, "`store` names", skip=statement.skip_outside)
         if place is None or isinstance(found, Unknown):
             continue
         buffer = place[0]

@@ -7,10 +7,13 @@ import ast
 from specgen.binding import bounds, convert, layouts, operators
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.convert import element
-from specgen.binding.instance import Operand, Region
-from specgen.binding.memory import check_singles, inside_mask, offset, to_memory
+from specgen.binding.edges import inside_mask, offset
+from specgen.binding.instance import Region
+from specgen.binding.memory import check_singles, mask_piece, to_memory
 from specgen.binding.subscripts import resolved
+from specgen.binding.types import BOOL, Vector
 from specgen.binding.values import VARYING, Buffer, Part, Unknown, Value
+from specgen.diagnostics import Note
 from specgen.expressions import Expr
 
 ATOMIC_KINDS = {
@@ -31,8 +34,8 @@ ATOMIC_KINDS = {
 """Numbers of MLIR's `arith.AtomicRMWKind` (mlir/Dialect/Arith/IR/ArithBase.td)."""
 
 
-def target(ctx: Context, expr: Expr, what: str) -> tuple[Buffer, list[Part]] | None:
-    """The place that `store` or `atomic` names; None after a diagnostic."""
+def target(ctx: Context, expr: Expr, what: str, *, skip: bool = False) -> tuple[Buffer, list[Part]] | None:
+    """The place that `store` or `atomic` names; None after a diagnostic. `skip`: ranges may reach beyond a view."""
     from specgen.binding.evaluate import evaluate
 
     node = expr.tree
@@ -45,11 +48,13 @@ def target(ctx: Context, expr: Expr, what: str) -> tuple[Buffer, list[Part]] | N
         ctx.report("SG-TYPE", f"`{ctx.expr.text_of(node.value)}` is no buffer; {what} memory.", at=node.value)
         return None
     buffer.touched.add("store")
+    if not _may_be_stored(ctx, buffer, node):
+        return None
     if buffer.access == "read":
         message = f"`{buffer.name}` is declared `read` and is stored here."
         ctx.report("SG-ACCESS", message, at=node, hint="Declare it `write` or `readwrite`.")
         return None
-    place = resolved(ctx, node, buffer)
+    place = resolved(ctx, node, buffer, masked=skip)
     if place is None:
         return None
     buffer, parts = place
@@ -58,6 +63,23 @@ def target(ctx: Context, expr: Expr, what: str) -> tuple[Buffer, list[Part]] | N
         return None
     check_singles(ctx, buffer, parts)
     return buffer, parts
+
+
+def _may_be_stored(ctx: Context, buffer: Buffer, node: ast.AST) -> bool:
+    """SG-VIEW for a typed window, which is only read, and for what a staged view has a copy of."""
+    if buffer.root and buffer.space == "global":
+        message = f"`{buffer.name}` is a window that reads the bytes of a buffer; it is not stored to."
+        ctx.report("SG-VIEW", message, at=node, hint="Store to the buffer itself.")
+        return False
+    live = next((v for v in ctx.live if v.storage == buffer.storage), None)
+    if live is not None:
+        message = (
+            f"`{buffer.name}` is stored while the staged view `{live.name}` (line {live.span.line}) has a copy of it."
+        )
+        hint = "Store after the block of the view, or read it in place: `place: direct`."
+        ctx.report("SG-VIEW", message, at=node, hint=hint, notes=(Note(live.span, "the view"),))
+        return False
+    return True
 
 
 def store(ctx: Context, place: tuple[Buffer, list[Part]], value: Value, node: ast.AST, skip: bool) -> None:
@@ -87,31 +109,47 @@ def store(ctx: Context, place: tuple[Buffer, list[Part]], value: Value, node: as
 
 
 def _store_element(ctx: Context, buffer: Buffer, indices: list[Value], value: Value) -> None:
-    base = (Operand(buffer.ssa, buffer.ir), *(ctx.operand(indices[a]) for a in buffer.order))
-    ctx.emit("memref.store", (ctx.operand(value), *base), ())
+    ctx.emit("memref.store", (ctx.operand(value), *layouts.place(ctx, buffer, indices)), ())
 
 
 def _store_range(ctx: Context, buffer: Buffer, parts: list[Part], axis: int, value: Value, skip: bool) -> None:
     part = parts[axis]
     assert part.start is not None
-    count = part.count or 1
-    mask = None
+    count, mask = part.count or 1, part.inside
     if not bounds.proven(ctx, buffer, axis, part.start, count):
         if not skip:
             bounds.refuse_range(ctx, part.node, buffer, axis, part.start, count, store=True)
             return
-        mask = inside_mask(ctx, buffer, axis, part.start, count)
+        edge = inside_mask(ctx, buffer, axis, part.start, count)
+        mask = edge if mask is None else operators.conjunction(ctx, "and", mask, edge)
     starts = [p.start for p in parts if p.start is not None]
     value = to_memory(ctx, value)
-    if axis == buffer.order[-1]:
-        base = (Operand(buffer.ssa, buffer.ir), *(ctx.operand(starts[a]) for a in buffer.order))
-        if mask is None:
-            ctx.emit("vector.store", (ctx.operand(value), *base), ())
-        else:
-            ctx.emit("vector.maskedstore", (*base, ctx.operand(mask), ctx.operand(value)), ())
+    run = layouts.neighbours(buffer, axis, part.start, count)
+    if run == 1 and count > 1:
+        for number in range(count):
+            _store_one_of(ctx, buffer, starts, axis, number, value, mask)
         return
-    for number in range(count):
-        _store_one_of(ctx, buffer, starts, axis, number, value, mask)
+    for first in range(0, count, run):
+        own = [offset(ctx, at, first) if number == axis else at for number, at in enumerate(starts)]
+        _store_piece(ctx, buffer, own, *(_piece(ctx, v, first, run) for v in (value, mask)))
+
+
+def _piece(ctx: Context, vector: Value | None, first: int, count: int) -> Value | None:
+    if vector is None or vector.size == count:
+        return vector
+    if vector.type.element is BOOL:
+        return mask_piece(ctx, vector, first, count)
+    found = [element(ctx, vector, first + i) for i in range(count)]
+    return convert.from_elements(ctx, Vector(vector.type.element, count), found)
+
+
+def _store_piece(ctx: Context, buffer: Buffer, starts: list[Value], value: Value | None, mask: Value | None) -> None:
+    assert value is not None
+    base, extra = layouts.place(ctx, buffer, starts), layouts.claimed(buffer, value.size or 1)
+    if mask is None:
+        ctx.emit("vector.store", (ctx.operand(value), *base), (), extra=extra)
+    else:
+        ctx.emit("vector.maskedstore", (*base, ctx.operand(mask), ctx.operand(value)), (), extra=extra)
 
 
 def _store_one_of(
@@ -134,6 +172,8 @@ def _store_one_of(
 def atomic(ctx: Context, expr: Expr, operation: str, value: Value, place: tuple[Buffer, list[Part]]) -> Value | Unknown:
     """An atomic read-modify-write of one element; gives the old value."""
     buffer, parts = place
+    if operation not in {name for name, _ in ATOMIC_KINDS}:
+        return UNKNOWN  # told when the spec was loaded
     kind_of = buffer.element.kind
     if any(p.count is not None for p in parts) or value.size is not None:
         return ctx.report("SG-TYPE", "an atomic works on one element.", at=expr.span)
@@ -143,15 +183,12 @@ def atomic(ctx: Context, expr: Expr, operation: str, value: Value, place: tuple[
         message = f"there is no atomic `{operation}` of `{buffer.element}`."
         return ctx.report("SG-TYPE", message, at=expr.span, hint="Use a 32- or 64-bit type.")
     starts = [p.start for p in parts if p.start is not None]
-    base = (Operand(buffer.ssa, buffer.ir), *(ctx.operand(starts[a]) for a in buffer.order))
     (made,) = ctx.emit(
         "memref.atomic_rmw",
-        (ctx.operand(value), *base),
+        (ctx.operand(value), *layouts.place(ctx, buffer, starts)),
         (buffer.element.ir,),
         attributes=(("kind", kind),),
         hints=("old",),
     )
     lin = ctx.facts.atom(*buffer.element.limits) if buffer.element.is_integer else None
     return Value(buffer.element, made.name, level=VARYING, lin=lin)
-    if operation not in {name for name, _ in ATOMIC_KINDS}:
-        return UNKNOWN  # told when the spec was loaded

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
-from specgen.binding import bounds, convert
+from specgen.binding import bounds, convert, edges
 from specgen.binding.context import Context
 from specgen.binding.convert import static_typed
 from specgen.binding.types import INDEX, Vector
@@ -25,8 +26,13 @@ def subscripts(ctx: Context, node: ast.Subscript, buffer: Buffer) -> list[Part] 
     return None if any(p is None for p in parts) else [p for p in parts if p is not None]
 
 
-def resolved(ctx: Context, node: ast.Subscript, buffer: Buffer) -> tuple[Buffer, list[Part]] | None:
-    """The memory that a subscript of a buffer or view names, and the subscripts there; None after a diagnostic."""
+def resolved(
+    ctx: Context, node: ast.Subscript, buffer: Buffer, *, masked: bool = False
+) -> tuple[Buffer, list[Part]] | None:
+    """The memory that a subscript of a buffer or view names, and the subscripts there; None after a diagnostic.
+
+    `masked`: elements of a range beyond the view are left out instead of refused.
+    """
     parts = subscripts(ctx, node, buffer)
     if parts is None or buffer.base is None:
         return None if parts is None else (buffer, parts)
@@ -37,18 +43,26 @@ def resolved(ctx: Context, node: ast.Subscript, buffer: Buffer) -> tuple[Buffer,
             result.append(fixed)
             continue
         assert fixed.start is not None
-        _inside_view(ctx, buffer, axis, parts[axis])
-        result.append(_moved(ctx, fixed.start, parts[axis]))
+        part = _inside_view(ctx, buffer, axis, parts[axis], masked)
+        result.append(_moved(ctx, fixed.start, part))
         axis += 1
     return buffer.base, result
 
 
-def _inside_view(ctx: Context, view: Buffer, axis: int, part: Part) -> None:
+def _inside_view(ctx: Context, view: Buffer, axis: int, part: Part, masked: bool) -> Part:
+    """The subscript with what is left to be tested of it."""
     if part.count is not None and part.start is not None:
-        if not bounds.proven(ctx, view, axis, part.start, part.count) and ctx.outside is None:
-            bounds.refuse_range(ctx, part.node, view, axis, part.start, part.count, store=False)
+        if bounds.proven(ctx, view, axis, part.start, part.count):
+            return part
+        if masked:
+            return replace(part, inside=edges.inside_mask(ctx, view, axis, part.start, part.count))
+        bounds.refuse_range(ctx, part.node, view, axis, part.start, part.count, store=False)
     elif part.start is not None:
-        bounds.single(ctx, part.node, view, axis, part.start)
+        edges.check_single(ctx, part.node, view, axis, part.start)
+    elif part.each is not None:
+        for number in range(part.each.size or 1):
+            edges.check_single(ctx, part.node, view, axis, convert.element(ctx, part.each, number))
+    return part
 
 
 def _moved(ctx: Context, first: Value, part: Part) -> Part:
@@ -62,7 +76,7 @@ def _moved(ctx: Context, first: Value, part: Part) -> Part:
             part.node, None, each=ctx.op("arith.addi", Vector(INDEX, size), spread, part.each, interval=interval)
         )
     assert part.start is not None
-    return Part(part.node, added(ctx, first, part.start), part.count)
+    return Part(part.node, added(ctx, first, part.start), part.count, inside=part.inside)
 
 
 def added(ctx: Context, a: Value, b: Value) -> Value:

@@ -102,6 +102,31 @@ class Part:
     start: Value | None
     count: int | None = None
     each: Value | None = None
+    inside: Value | None = None
+    """Which elements of a range lie in the view that it was written for; None when all do."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the elements lie where memory has more to it than the axes in their order.
+
+    `slot` is a subscript before all others (which copy of a rotating view). `granule` elements along the fastest axis
+    stay together while granules change places with the row, alike again after `period` rows (0: no swizzle). `pad`
+    elements that nothing uses end each row. `strides` (elements a step, one an axis) and `offset` (elements) place the
+    axes of a typed window in a flat memory.
+    """
+
+    slot: Value | None = None
+    granule: int = 0
+    period: int = 1
+    pad: int = 0
+    strides: tuple[Value, ...] = ()
+    offset: Value | None = None
+
+    @property
+    def loose(self) -> bool:
+        """Whether a subscript beyond its axis may still name an element of the memory."""
+        return bool(self.granule or self.pad or self.strides)
 
 
 @dataclass(frozen=True)
@@ -129,6 +154,14 @@ class Buffer:
     """The subscripts of a view in its base; the view's axes are the ranges among them."""
     outside: Value | None = None
     """What elements of a view beyond the base count as."""
+    layout: Layout = Layout()
+    root: str = ""
+    """The SSA value of the buffer that a typed window shows, or a staged view has a copy of; else empty."""
+
+    @property
+    def storage(self) -> str:
+        """The SSA value of the memory that the author named first."""
+        return self.root or self.ssa
 
 
 Entity = Value | Buffer | Word | Results | Unknown
