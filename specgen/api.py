@@ -40,12 +40,12 @@ class Spec:
         >>> specgen.load("broken.spec.yaml").validate()[0].code       # doctest: +SKIP
         'SG-NAME'
         """
-        from specgen.validate import validate_spec
+        from specgen.loading import load_spec
+        from specgen.validate import validate_loaded, validate_spec
 
-        found = list(self.loading_diagnostics)
-        if self.model is not None and not has_errors(found):
-            found += validate_spec(self.model, until=until)[0]
-        return found
+        if self.model is None or has_errors(self.loading_diagnostics):
+            return list(validate_loaded(load_spec(self.path, self.root), until=until)[0])
+        return [*self.loading_diagnostics, *validate_spec(self.model, until=until)[0]]
 
     def build(self, target: str, /, **policies: PolicyValue) -> Artifact:
         """Build for one target with these policy values; writes nothing.

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -114,33 +111,11 @@ def build_paths(paths: Sequence[Path], options: BuildOptions, *, jobs: int = 1) 
     files = [Job.of(file) for file in found.files]
     if jobs == 1 or len(files) < 2:
         return results + [result for file in files for result in build_sets(file, options)]
-    return results + _build_parallel(files, options, jobs)
+    from specgen.pool import in_processes
 
-
-def _build_parallel(files: list[Job], options: BuildOptions, jobs: int) -> list[BuildResult]:
-    """A worker that dies takes its pool along, so what was unfinished is tried again one by one: only the spec
-    that kills its own worker is lost."""
-    context = multiprocessing.get_context("fork")
-    results: dict[int, list[BuildResult]] = {}
-    with ProcessPoolExecutor(max_workers=min(jobs, len(files)), mp_context=context) as pool:
-        futures = [pool.submit(build_sets, file, options) for file in files]
-        for index, future in enumerate(futures):
-            try:
-                results[index] = future.result()
-            except BrokenProcessPool:
-                continue
-    for index, file in enumerate(files):
-        if index not in results:
-            results[index] = _build_alone(file, options)
-    return [result for index in range(len(files)) for result in results[index]]
-
-
-def _build_alone(job: Job, options: BuildOptions) -> list[BuildResult]:
-    with ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("fork")) as pool:
-        try:
-            return pool.submit(build_sets, job, options).result()
-        except BrokenProcessPool:
-            return [job.result(BROKEN, problem="the worker process died while building this spec")]
+    for file, made in zip(files, in_processes(build_sets, [(file, options) for file in files], jobs), strict=True):
+        results += made or [file.result(BROKEN, problem="the worker process died while building this spec")]
+    return results
 
 
 def build_sets(job: Job, options: BuildOptions) -> list[BuildResult]:
@@ -207,7 +182,9 @@ def _build(job: Job, folder: Path, options: BuildOptions) -> BuildResult:
     sources = job.relocated_sources(loaded.sources)
     spec = loaded.spec
     if spec is None or has_errors(loaded.diagnostics):
-        return job.result(FAILED, diagnostics=job.relocated(loaded.diagnostics), sources=sources)
+        from specgen.validate import validate_loaded
+
+        return job.result(FAILED, diagnostics=job.relocated(validate_loaded(loaded)[0]), sources=sources)
     if spec.kind != "kernel":
         from specgen.validate import validate_spec
 

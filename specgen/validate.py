@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from specgen.stages import PolicyValue, deduplicated
 if TYPE_CHECKING:
     from specgen.binding.instance import Instance
     from specgen.loading import Loaded
+    from specgen.loading.discover import SpecFile
 
 STAGES = ("typed", "scheduled")
 MOST = 50
@@ -33,11 +35,15 @@ class SpecStatus:
 
 @dataclass(frozen=True)
 class Validation:
-    """Findings of a call, the specs that were looked at, and the texts that the findings point into."""
+    """Findings of a call, the specs that were looked at, and the texts that the findings point into.
+
+    `problems` are faults of the tool (exit status 2), each with the file that it met.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     specs: tuple[SpecStatus, ...]
     sources: Mapping[str, Source] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -45,10 +51,13 @@ class Validation:
         return has_errors(self.diagnostics)
 
 
-def validate_paths(paths: Sequence[Path], *, until: str = "scheduled", root: Path | None = None) -> Validation:
+def validate_paths(
+    paths: Sequence[Path], *, until: str = "scheduled", root: Path | None = None, jobs: int = 1
+) -> Validation:
     """Validate files and folders (folders: `*.spec.yaml` and `*.spec.toml` in them, links not followed).
 
-    `root` is what file names in findings are relative to; by default the current folder for files below it.
+    `root` is what file names in findings are relative to; by default the current folder for files below it. With more
+    than one of `jobs` files are shared out to as many processes; the result is the same.
     """
     from specgen.loading.discover import discover
 
@@ -56,12 +65,41 @@ def validate_paths(paths: Sequence[Path], *, until: str = "scheduled", root: Pat
     diagnostics = list(found.diagnostics)
     statuses: list[SpecStatus] = []
     sources: dict[str, Source] = dict(found.sources)
-    for file in found.files:
-        result = validate_file(file.path, until=until, root=file.root)
+    problems: list[str] = []
+    for result in _each(found.files, until, jobs):
         diagnostics += result.diagnostics
         statuses += result.specs
         sources.update(result.sources)
-    return Validation(deduplicated(diagnostics), tuple(statuses), sources)
+        problems += result.problems
+    return Validation(deduplicated(diagnostics), tuple(statuses), sources, tuple(problems))
+
+
+def _each(files: Sequence[SpecFile], until: str, jobs: int) -> Iterator[Validation]:
+    """The validation of each file, in order."""
+    if jobs == 1 or len(files) < 2:
+        yield from (_kept(file, until) for file in files)
+        return
+    from specgen.pool import in_processes
+
+    died = "the worker process died while validating this spec"
+    for file, result in zip(files, in_processes(_kept, [(file, until) for file in files], jobs), strict=True):
+        yield result if result is not None else _problem(file, died)
+
+
+def _kept(file: SpecFile, until: str) -> Validation:
+    """Validate one file; a fault of the tool costs this file, not the others of the call."""
+    try:
+        return validate_file(file.path, until=until, root=file.root)
+    except Exception as error:
+        if os.environ.get("SPECGEN_TRACEBACK"):
+            raise
+        return _problem(file, f"internal error: {type(error).__name__}: {error}")
+
+
+def _problem(file: SpecFile, what: str) -> Validation:
+    from specgen.loading.load import shown_name
+
+    return Validation((), (), problems=(f"{shown_name(file.path, file.root)}: {what}",))
 
 
 def validate_file(path: Path, *, until: str = "scheduled", root: Path | None = None) -> Validation:

@@ -104,7 +104,7 @@ def build_artifact(spec: str, device: str, target: str | None, settings: tuple[s
 
 
 def _policies(model: Spec | None, texts: tuple[str, ...]) -> dict[str, Any]:
-    from specgen.cli.settings import parse, require, setting_names
+    from specgen.cli.settings import parse, require, settable
 
     settings = [parse(text) for text in texts]
     if model is not None:
@@ -113,7 +113,7 @@ def _policies(model: Spec | None, texts: tuple[str, ...]) -> dict[str, Any]:
         for setting in settings:
             if setting.spec not in (None, model.name.text):
                 fail(f"{setting}: the spec of this call is named {model.name.text}")
-            require(str(setting), setting.policy, setting_names(model))
+            require(setting, settable(model))
     return {setting.policy: setting.value for setting in settings}
 
 

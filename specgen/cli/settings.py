@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from specgen.cli.common import fail, nearest
 from specgen.stages import PolicyValue
 
 if TYPE_CHECKING:
-    from specgen.model import Spec
+    from specgen.model import Knob, Spec
 
 NAME = r"[A-Za-z_]\w*"
 FORM = re.compile(rf"(?:(?P<spec>{NAME}):)?(?P<policy>{NAME}(?:\.{NAME})*)=(?P<value>.+)")
@@ -50,30 +50,29 @@ def parse_value(text: str) -> PolicyValue:
     return text
 
 
-def policy_names(spec: Spec) -> Iterator[str]:
+def policies_of(spec: Spec) -> Iterator[tuple[str, Knob]]:
     """The policies that a setting of this spec may name, those of applied motifs behind their instances' names."""
     from specgen.binding.statements import all_statements
     from specgen.loading.walk import bodies
     from specgen.model import Apply
 
-    yield from (policy.name.text for policy in spec.policies)
+    yield from ((policy.name.text, policy) for policy in spec.policies)
     for statement in all_statements(s for body in bodies(spec) for s in body):
         if isinstance(statement, Apply) and statement.motif.text in spec.used:
-            for name in policy_names(spec.used[statement.motif.text]):
-                yield f"{statement.instance.text}.{name}"
+            for name, policy in policies_of(spec.used[statement.motif.text]):
+                yield f"{statement.instance.text}.{name}", policy
 
 
-def setting_names(spec: Spec) -> Iterator[str]:
+def settable(spec: Spec) -> dict[str, Knob]:
     """What `--set` may name: params of the kernel, and policies."""
-    yield from (param.name.text for param in spec.params)
-    yield from policy_names(spec)
+    return {**{param.name.text: param for param in spec.params}, **dict(policies_of(spec))}
 
 
 def resolved(settings: Sequence[Setting], paths: Sequence[Path]) -> tuple[tuple[str, str, PolicyValue], ...]:
     """`(spec, policy, value)` of every setting for every spec that it concerns.
 
-    Ends with status 2 for a spec that the call does not name and for a policy that no spec of the call has. Specs
-    that cannot be read are left to the build, which says why.
+    Ends with status 2 for a spec that the call does not name, for a policy that no spec of the call has, and for a
+    value outside of what is declared. Specs that cannot be read are left to the build, which says why.
     """
     if not settings:
         return ()
@@ -81,27 +80,54 @@ def resolved(settings: Sequence[Setting], paths: Sequence[Path]) -> tuple[tuple[
     from specgen.loading.discover import discover
     from specgen.loading.load import stem
 
-    policies: dict[str, tuple[str, ...] | None] = {}
+    specs: dict[str, dict[str, Knob] | None] = {}
     for file in discover(paths).files:
         spec = load_spec(file.path, file.path.parent).spec
-        policies[stem(file.path.name) or file.path.name] = None if spec is None else tuple(setting_names(spec))
-    return tuple((name, s.policy, s.value) for s in settings for name in _concerned(s, policies))
+        specs[stem(file.path.name) or file.path.name] = None if spec is None else settable(spec)
+    return tuple((name, s.policy, s.value) for s in settings for name in _concerned(s, specs))
 
 
-def _concerned(setting: Setting, policies: Mapping[str, tuple[str, ...] | None]) -> list[str]:
-    if setting.spec is not None and setting.spec not in policies:
-        hint = nearest(setting.spec, policies)
-        fail(f"{setting}: no spec of this call is named {setting.spec}", hint or f"specs: {', '.join(policies)}")
-    named = [setting.spec] if setting.spec else list(policies)
-    known = [policies[name] for name in named]
-    fitting = [n for n, k in zip(named, known, strict=True) if k is not None and setting.policy in k]
-    if not fitting and None not in known:
-        require(str(setting), setting.policy, [p for k in known for p in k or ()])
+def _concerned(setting: Setting, specs: Mapping[str, dict[str, Knob] | None]) -> list[str]:
+    if setting.spec is not None and setting.spec not in specs:
+        hint = nearest(setting.spec, specs)
+        fail(f"{setting}: no spec of this call is named {setting.spec}", hint or f"specs: {', '.join(specs)}")
+    fitting = []
+    others: dict[str, Knob] = {}
+    unread = False
+    for name in [setting.spec] if setting.spec else specs:
+        knobs = specs[name]
+        unread |= knobs is None
+        if knobs is not None and setting.policy in knobs:
+            admit(setting, knobs[setting.policy])
+            fitting.append(name)
+        others |= knobs or {}
+    if not fitting and not unread:
+        require(setting, others)
     return fitting
 
 
-def require(option: str, policy: str, known: Iterable[str]) -> None:
-    """End with status 2 unless `policy` is one of `known`."""
-    names = list(dict.fromkeys(known))
-    if policy not in names:
-        fail(f"{option}: no such policy", nearest(policy, names) or f"policies: {', '.join(names) or 'none'}")
+def admit(setting: Setting, knob: Knob) -> None:
+    """End with status 2 for a value that the declaration literally excludes; the binder judges what is computed."""
+    from specgen.expressions import constant
+    from specgen.loading.literals import bounds, choice_problem
+
+    value = setting.value
+    if isinstance(value, str):
+        words = [choice.text for choice in knob.choices or ()]
+        if knob.range is not None:
+            fail(f"{setting}={value}: not a number", f"its range is {bounds(knob.range)}")
+        if words and value not in words:
+            fail(f"{setting}={value}: none of its choices", f"choices: {', '.join(words)}")
+        return
+    given = constant(value, knob.span)
+    problem = choice_problem(knob, given)
+    if problem is not None:
+        fail(f"{setting}={given.text}: outside of what is declared", f"allowed: {', '.join(problem.allowed)}")
+
+
+def require(setting: Setting, known: Mapping[str, Knob]) -> None:
+    """End with status 2 unless the setting names one of `known`, with a value that it allows."""
+    if setting.policy not in known:
+        near = nearest(setting.policy, known)
+        fail(f"{setting}: no such policy", near or f"policies: {', '.join(known) or 'none'}")
+    admit(setting, known[setting.policy])

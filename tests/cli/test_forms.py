@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from cli_calls import SAXPY, SPECS, specgen, specgen_here
 
 from specgen import devices, targets
 from specgen.diagnostics.catalogue import CATALOGUE
+from specgen.validate import SpecStatus, Validation
 
 BROKEN = """\
 spec: 1
@@ -152,9 +154,43 @@ def test_version_and_help():
 
 
 def test_validate_takes_a_folder_and_names_every_spec():
-    call = specgen_here("validate", SPECS)
+    call = specgen_here("validate", SPECS / "streaming")
     assert call.status == 0, call
+    files = sorted((SPECS / "streaming").glob("*.spec.yaml"))
+    texts = [file.read_text() for file in files]
     lines = call.out.splitlines()
-    assert len(lines) == 11
+    assert len(lines) == len(files) >= 5
     assert all(line.endswith(": ok") for line in lines)
-    assert sum(": motif " in line for line in lines) == 1
+    assert sum(": motif " in line for line in lines) == sum("\nkind: motif\n" in text for text in texts)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_validate_says_the_same_with_any_number_of_processes(form, broken):
+    (broken.parent / "typo.spec.yaml").write_text(BROKEN.replace("name: broken", "nme: typo"))
+    (broken.parent / "saxpy.spec.yaml").write_text(SAXPY.read_text())
+    serial = specgen_here("validate", ".", "--format", form, "-j", "1")
+    shared = specgen_here("validate", ".", "--format", form, "-j", "3")
+    assert serial.status == 1
+    assert "typo.spec.yaml" in serial.out
+    assert shared == serial
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_fault_while_validating_costs_its_own_file(jobs, broken, monkeypatch):
+    """An exception, and in a process of its own also its death."""
+    (broken.parent / "saxpy.spec.yaml").write_text(SAXPY.read_text())
+    monkeypatch.delenv("SPECGEN_TRACEBACK", raising=False)
+
+    def faulty(path, **options):
+        if path.name.startswith("broken"):
+            if jobs == "2":
+                os._exit(3)
+            raise RuntimeError("lost my way")
+        return Validation((), (SpecStatus("saxpy", path.name, "kernel", "ok"),))
+
+    monkeypatch.setattr("specgen.validate.validate_file", faulty)
+    call = specgen_here("validate", ".", "-j", jobs)
+    assert call.status == 2
+    assert call.out == "saxpy.spec.yaml: kernel saxpy: ok\n"
+    why = "the worker process died" if jobs == "2" else "internal error: RuntimeError: lost my way"
+    assert call.err.startswith(f"specgen: broken.spec.yaml: {why}")
