@@ -314,7 +314,7 @@ class Result:
 class Implementation:
     """One competing body of a motif."""
 
-    target: str | None
+    target: Name | None
     priority: int
     requires: tuple[Expr, ...]
     body: tuple[Statement, ...]

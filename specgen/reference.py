@@ -43,6 +43,15 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("loop_schedule",),
     ),
     (
+        "Implementations of motifs",
+        "They compete at each application: those whose `target` (a target, one that stands for others, or a family: "
+        "gfx9, gfx11, gfx12, spirv) and `requires` hold, the exact target first, then one that stands for it, then any; "
+        "then the higher `priority` (default 0). A condition on arguments must be proven from what is known where the "
+        "motif is applied. The motif's `body` is the fall-back; it may be left out. A tie and no fit are SG-SELECT. "
+        "`specgen report show` lists what each application got, and why not the others.",
+        ("implementation",),
+    ),
+    (
         "Barriers",
         "`overlap` is a block of private work that may run while others have not arrived: arithmetic, private memory, "
         "`for` and `if`; nothing that others see or wait for (SG-COLL). `complete` meets first and works after, "

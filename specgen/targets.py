@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Family = Literal["gfx9", "gfx11", "gfx12", "spirv"]
 
@@ -27,6 +27,24 @@ AMDGPU = (
 
 DEFAULT = (*AMDGPU, "vulkan1.3")
 """What `build` builds for unless told otherwise."""
+
+FAMILIES: tuple[str, ...] = get_args(Family)
+
+_STAND_INS = {
+    "gfx942": "gfx9-4-generic",
+    "gfx950": "gfx9-4-generic",
+    "gfx1100": "gfx11-generic",
+    "gfx1151": "gfx11-generic",
+    "gfx1201": "gfx12-generic",
+}
+"""The generic target whose code runs on a part (LLVM's AMDGPUUsage, "Generic processor code objects")."""
+
+
+def stand_in(name: str) -> str | None:
+    """The target that stands for this one: what suits it suits this one, never the other way round."""
+    if name.startswith("vulkan1.3-"):
+        return "vulkan1.3"
+    return _STAND_INS.get(name)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from specgen.binding.builder import Attributes, Builder
-from specgen.binding.instance import Operand, PolicyValue, Region
+from specgen.binding.instance import Operand, PolicyValue, Region, Selection
 from specgen.binding.linear import Facts, Linear
 from specgen.binding.scope import Scope
 from specgen.binding.types import Scalar, Type, Vector
@@ -136,6 +136,7 @@ class Context:
         self.equations: dict[int, Level] = {}
         self.notes: list[Diagnostic] = []
         self.carried: list[tuple[Span, tuple[str, ...]]] = []
+        self.selections: list[Selection] = []
         self.words: tuple[str, ...] = ()
         self.sizes: tuple[tuple[str, int], ...] = ()
         self.linear_ids: tuple[Linear, ...] = ()
@@ -144,7 +145,7 @@ class Context:
     def child(self, spec: Spec, instance: str) -> Context:
         """A context for the motif `spec` that emits into this one's operations."""
         inner = Context(spec, self.shared, serial=self.serial)
-        for key in ("builder", "facts", "controls", "demands", "equations", "notes", "carried", "mask"):
+        for key in ("builder", "facts", "controls", "demands", "equations", "notes", "carried", "selections", "mask"):
             setattr(inner, key, getattr(self, key))
         for key in ("sizes", "linear_ids", "live", "loops", "rotation"):
             setattr(inner, key, getattr(self, key))

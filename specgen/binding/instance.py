@@ -5,7 +5,7 @@ Frozen records. An `Entry` holds its body as named three-address operations, whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from specgen.diagnostics import Span
 
@@ -104,6 +104,30 @@ Param = ScalarParam | BufferParam
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """An implementation of a motif (or, without priority, its fall-back body) and what became of it at a site.
+
+    `outcome` is selected, refused or outranked; `reason` says why for the last two.
+    """
+
+    span: Span
+    target: str | None
+    priority: int | None
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What competed at one application: `instance` is its name with those around it, `span` its place."""
+
+    instance: str
+    motif: str
+    span: Span
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True)
 class Entry:
     """One entry point. `workgroups` and `workgroup_size` are x, y, z; counts are formulas over scalar arguments."""
 
@@ -115,6 +139,8 @@ class Entry:
     body: Region
     carried: tuple[tuple[Span, tuple[str, ...]], ...] = ()
     """The variables that each loop carries, by the loop's place."""
+    selections: tuple[Selection, ...] = field(default=(), compare=False)
+    """What competed at each application of a motif that has implementations."""
 
 
 @dataclass(frozen=True)

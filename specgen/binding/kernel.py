@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from specgen.binding import arguments, collectives, knobs, launch, memories, motifs
+from specgen.binding import arguments, collectives, knobs, launch, memories, motifs, selection
 from specgen.binding.context import Context, Shared
 from specgen.binding.evaluate import static
 from specgen.binding.instance import Entry, Instance, Op, Operand, Param, PolicyValue, Region
@@ -16,7 +16,8 @@ from specgen.binding.names import declare
 from specgen.binding.statements import all_statements, block
 from specgen.binding.values import Name, Unknown, Value, Word
 from specgen.diagnostics import Diagnostic, Note, Span
-from specgen.model import Barrier, BufferArg, Knob, MemorySchedule, Spec, ViewStatement
+from specgen.loading.walk import bodies
+from specgen.model import Barrier, BufferArg, Implementation, Knob, MemorySchedule, Spec, ViewStatement
 from specgen.model import Name as Identifier
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ class _Binder:
             workgroups=found[1],
             body=Region(_arguments(self.args), _operations(ctx)),
             carried=tuple(ctx.carried),
+            selections=tuple(ctx.selections),
         )
 
     def serial(self, default: Entry, settings: Mapping[str, PolicyValue]) -> Entry | None:
@@ -290,7 +292,7 @@ def _operations(ctx: Context) -> tuple[Op, ...]:
 def _only_loops_are_scheduled(spec: Spec) -> bool:
     """Whether `schedule:` stands on loops alone, so that the serial entry differs by their attributes."""
     plain = all(m.schedule == MemorySchedule() for m in spec.memory)
-    inside = tuple(all_statements(spec.body))
+    inside = tuple(s for body in bodies(spec) for s in all_statements(body))
     views = any(isinstance(s, ViewStatement) and s.schedule is not None for s in inside)
     split = any(isinstance(s, Barrier) and (s.overlap is not None or s.form is not None) for s in inside)
     return plain and not views and not split and all(_only_loops_are_scheduled(used) for used in spec.used.values())
@@ -309,10 +311,28 @@ def _serial(region: Region) -> Region:
 
 
 def check_motif(spec: Spec) -> tuple[Diagnostic, ...]:
-    """Type-check a motif by itself, with a value of each kind for what its callers would give."""
+    """Type-check a motif by itself, each of its bodies, with a value of each kind for what its callers would give."""
+    found: dict[Diagnostic, None] = {}
+    if spec.body or not spec.implementations:
+        found.update(_checked(spec, "gfx1151", None).diagnostics)
+    for candidate in spec.implementations:
+        made = [_checked(spec, name, candidate) for name in selection.sample_targets(candidate)]
+        found.update(next((m for m in made if m.admitted), made[0]).diagnostics)
+    return tuple(sorted(found, key=lambda d: (d.span, d.code, d.message)))
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """What is said of one body, and whether its static conditions admit the target that it was bound for."""
+
+    diagnostics: dict[Diagnostic, None]
+    admitted: bool
+
+
+def _checked(spec: Spec, target_name: str, candidate: Implementation | None) -> _Checked:
     from specgen import targets
 
-    target = targets.load("gfx1151")
+    target = targets.load(target_name)
     shared = Shared(target)
     ctx = Context(spec, shared)
     ctx.sizes = (("lane", target.subgroup_size or 32),)
@@ -324,11 +344,10 @@ def check_motif(spec: Spec) -> tuple[Diagnostic, ...]:
     arguments.arguments(ctx)
     for view in spec.views:
         ctx.report("SG-UNSUPPORTED", "not supported yet: `views`.", at=view.span)
-    motifs.body(ctx)
-    for implementation in spec.implementations:
-        ctx.report("SG-UNSUPPORTED", "not supported yet: `implementations`.", at=implementation.span)
+    admitted = candidate is None or selection.assumed(ctx, candidate)
+    motifs.body(ctx, spec.body if candidate is None else candidate.body)
     collectives.solve(ctx)
-    return tuple(sorted(shared.diagnostics, key=lambda d: (d.span, d.code, d.message)))
+    return _Checked(shared.diagnostics, admitted)
 
 
 def _sample(ctx: Context, entry: Knob) -> PolicyValue:

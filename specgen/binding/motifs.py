@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import difflib
 
-from specgen.binding import convert, knobs, memories
+from specgen.binding import convert, knobs, memories, selection
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import evaluate, expression, static
 from specgen.binding.instance import PolicyValue
@@ -16,7 +16,8 @@ from specgen.binding.types import INDEX, Vector
 from specgen.binding.values import Buffer, Name, Results, Unknown, Value, Word, static_value
 from specgen.diagnostics import Note, Span
 from specgen.expressions import Expr
-from specgen.model import Apply, Arg, BufferArg, For, Result, ScalarArg, Spec, VectorArg
+from specgen.loading.walk import bodies, expressions, names_in
+from specgen.model import Apply, Arg, BufferArg, For, Result, ScalarArg, Spec, Statement, VectorArg
 
 Given = Value | Buffer | Unknown
 
@@ -36,9 +37,6 @@ def apply(ctx: Context, statement: Apply) -> None:
 
 
 def _expand(ctx: Context, statement: Apply, motif: Spec) -> Results | Unknown:
-    if motif.implementations:
-        span = motif.implementations[0].span
-        return ctx.report("SG-UNSUPPORTED", "not supported yet: `implementations`.", at=span)
     given = {b.name.text: _argument(ctx, b.value) for b in statement.arguments}
     at = {b.name.text: b.value.span for b in statement.arguments}
     if not _complete(motif, given) or any(isinstance(v, Unknown) for v in given.values()):
@@ -51,17 +49,23 @@ def _expand(ctx: Context, statement: Apply, motif: Spec) -> Results | Unknown:
         return UNKNOWN
     for arg in motif.args:
         _bind_argument(ctx, inner, arg, given[arg.name.text], at[arg.name.text])
-    return body(inner)
+    chosen = selection.choose(ctx, inner, statement)
+    return UNKNOWN if chosen is None else body(inner, chosen)
 
 
-def body(ctx: Context) -> Results:
-    """Bind a motif's body in its own context and collect its results."""
+def body(ctx: Context, statements: tuple[Statement, ...]) -> Results:
+    """Bind one of a motif's bodies in its own context and collect its results."""
     from specgen.binding.statements import block
 
-    made = memories.memories(ctx)
-    block(ctx, ctx.spec.body, scoped=False)
+    made = memories.memories(ctx, _named(statements) if ctx.spec.implementations else None)
+    block(ctx, statements, scoped=False)
     memories.check_memory_read(ctx, made)
     return Results({r.name.text: _result(ctx, r) for r in ctx.spec.results})
+
+
+def _named(statements: tuple[Statement, ...]) -> frozenset[str]:
+    """Every name of these statements: memory that only another body uses is not allocated."""
+    return frozenset(name.id for expr in expressions(statements) for name in names_in(expr.tree))
 
 
 def _argument(ctx: Context, expr: Expr) -> Given:
@@ -154,7 +158,7 @@ def _is_loop_policy(motif: Spec, text: str) -> bool:
     """Whether a motif's policy stands alone as a depth or factor of one of its loops."""
     from specgen.binding.statements import all_statements
 
-    loops = [s for s in all_statements(motif.body) if isinstance(s, For)]
+    loops = [s for inner in bodies(motif) for s in all_statements(inner) if isinstance(s, For)]
     keys = [e for f in loops for e in (f.schedule.pipeline, f.schedule.unroll) if e is not None]
     return any(isinstance(e.tree, ast.Name) and e.tree.id == text for e in keys)
 

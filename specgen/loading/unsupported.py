@@ -29,7 +29,7 @@ def check_supported(tree: Mapping, spec: Spec | None) -> list[Diagnostic]:
 
 
 def _constructs(tree: Mapping, spec: Spec) -> Iterator[tuple[str, Span]]:
-    for key in ("views", "implementations"):
+    for key in ("views",):
         if key in tree.index:
             yield f"`{key}`", tree.index[key].key.span
     for argument in spec.args:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import specgen
 from specgen import targets
-from specgen.report import barriers
+from specgen.report import barriers, selections
 
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
@@ -35,6 +35,7 @@ def assemble(plan: Planned, binary: AmdgpuBinary | SpirvBinary, spec_sha256: str
     report["entries"] = _entries(plan, facts.pop("entries"))
     report["source_low"] = _schedule(plan)
     report.update(facts)
+    report["selections"] = selections.rows(plan.instance.entries)
     report["barriers"] = barriers.rows(_functions(plan), places, targets.load(plan.target))
     return report
 

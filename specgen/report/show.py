@@ -79,6 +79,24 @@ def _barriers(report: dict[str, Any]) -> Any:
     return table
 
 
+def _selections(report: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="implementations of motifs", title_justify="left")
+    for name in ("function", "instance", "motif", "candidate", "for", "outcome"):
+        table.add_column(name)
+    for row in report.get("selections", ()):
+        for candidate in row["candidates"]:
+            suits = candidate.get("target", "any") if "priority" in candidate else "fall-back"
+            if candidate.get("priority"):
+                suits += f", priority {candidate['priority']}"
+            outcome = ": ".join(candidate[key] for key in ("outcome", "reason") if key in candidate)
+            line = ":".join(candidate["location"].rsplit(":", 2)[1:])
+            table.add_row(row["function"], row["instance"], row["motif"], line, suits, outcome)
+        table.add_section()
+    return table
+
+
 def _console(*, record: bool, colour: bool) -> Any:
     from rich.console import Console
 
@@ -90,7 +108,7 @@ def _console(*, record: bool, colour: bool) -> Any:
 def _print(report: dict[str, Any], console: Any) -> None:
     identity = report["identity"]
     console.print(f"{report['entries'][0]['symbol']} for {identity['target']}, specgen {identity['specgen']}")
-    for part in (_entries(report), _pipelines(report), _machine(report), _barriers(report)):
+    for part in (_entries(report), _pipelines(report), _machine(report), _barriers(report), _selections(report)):
         if part.row_count:
             console.print(part)
     for text in report.get("findings", ()):
