@@ -16,6 +16,7 @@ from specgen.stages import Plan, Planned, PolicyValue, bind_targets, schedule_in
 
 if TYPE_CHECKING:
     from specgen.build import BuildOptions
+    from specgen.lowering.amdgpu import Pending
 
 
 class NotAdmitted(Exception):
@@ -53,6 +54,7 @@ def emit(spec: Spec, root: Path, options: BuildOptions, params: Mapping[str, Pol
 
     Raises `NotAdmitted` and `lowering.LoweringError`; writes nothing.
     """
+    from specgen import ir
     from specgen.checks.plan import plan_suite
     from specgen.checks.strength import check_strength
     from specgen.emit_suite import render_benchmark, render_suite
@@ -61,6 +63,7 @@ def emit(spec: Spec, root: Path, options: BuildOptions, params: Mapping[str, Pol
     asked |= params or {}
     planning = _plan_targets(spec, options, policies, asked)
     planned = planning.planned
+    pending = {} if has_errors(planning.diagnostics) else _start(planned)
     diagnostics = [*planning.diagnostics, *check_strength(spec, {**_defaults_of(planned), **asked})]
     if has_errors(diagnostics) or not planned:
         errors = [d for d in diagnostics if d.is_error]
@@ -71,13 +74,20 @@ def emit(spec: Spec, root: Path, options: BuildOptions, params: Mapping[str, Pol
     references = list(suite.references)
     files |= {f"references/{name}": (root / name).read_bytes() for name in references}
     digests = fingerprint.inputs(root, [*_inputs(spec), *references]) or {}
+    manifest = _manifest(spec, planned, options, digests, asked)
+    scripts = {
+        f"test_{spec.name.text}.py": render_suite(suite, manifest).encode(),
+        f"bench_{spec.name.text}.py": render_benchmark(suite, manifest).encode(),
+    }
+    shown: dict[int, bytes] = {}
     for target, plan in planned.items():
         if plan.source_text != first.source_text:
             files[f"{target}/source.mlir"] = plan.source_text.encode()
-        files.update({f"{target}/{name}": data for name, data in _lower(plan, digests).items()})
-    manifest = _manifest(spec, planned, options, digests, asked)
-    files[f"test_{spec.name.text}.py"] = render_suite(suite, manifest).encode()
-    files[f"bench_{spec.name.text}.py"] = render_benchmark(suite, manifest).encode()
+        if id(plan.scheduled) not in shown:
+            shown[id(plan.scheduled)] = ir.print_module(plan.scheduled.module).encode()
+        files[f"{target}/scheduled.mlir"] = shown[id(plan.scheduled)]
+        files.update({f"{target}/{name}": data for name, data in _lower(plan, pending.get(target), digests).items()})
+    files |= scripts
     return Emitted(files, manifest, tuple(planned), planning.refused, tuple(diagnostics), planning.dumps)
 
 
@@ -145,24 +155,33 @@ def _inputs(spec: Spec) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _lower(plan: Planned, digests: Mapping[str, str]) -> dict[str, bytes]:
-    from specgen import ir, targets
+def _start(planned: Mapping[str, Planned]) -> dict[str, Pending]:
+    """Hand every AMDGPU module to LLVM's process, so that it works while the rest of the output is made."""
+    from specgen import targets
+    from specgen.lowering import amdgpu
+
+    found = {name: targets.load(name) for name in planned}
+    return {
+        name: amdgpu.start(planned[name].scheduled.module, target)
+        for name, target in found.items()
+        if target.kind == "amdgpu"
+    }
+
+
+def _lower(plan: Planned, pending: Pending | None, digests: Mapping[str, str]) -> dict[str, bytes]:
+    """The code and report of one target; `pending` where it is an AMDGPU target."""
+    from specgen import targets
     from specgen.report.assemble import assemble
 
-    target = targets.load(plan.target)
-    module = plan.scheduled.module
-    files = {"scheduled.mlir": ir.print_module(module).encode()}
-    if target.kind == "amdgpu":
-        from specgen.lowering import amdgpu
-
-        code = amdgpu.lower(module, target)
-        files |= {"kernel.hsaco": code.hsaco, "kernel.s": code.asm.encode()}
+    if pending is not None:
+        code = pending.result()
+        files = {"kernel.hsaco": code.hsaco, "kernel.s": code.asm.encode()}
         report = assemble(plan, code, _combined(digests))
     else:
         from specgen.lowering import spirv
 
-        shader = spirv.lower(module, target)
-        files |= {"kernel.spv": shader.spv, "kernel.s": shader.asm.encode()}
+        shader = spirv.lower(plan.scheduled.module, targets.load(plan.target))
+        files = {"kernel.spv": shader.spv, "kernel.s": shader.asm.encode()}
         report = assemble(plan, shader, _combined(digests))
     files["report.json"] = (json.dumps(report, indent=1, allow_nan=False) + "\n").encode()
     return files

@@ -1,0 +1,119 @@
+"""Lowering beside other work: the same code object, every error at the end, assembly text made by a copy."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+from amdgpu_kernels import THREAD, buffer, for_target, kernel, module
+
+from specgen import ir, targets
+from specgen.lowering import LoweringError, amdgpu
+from specgen.lowering.amdgpu.worker import Beside
+
+TARGET = targets.load("gfx1151")
+TWICE = module(
+    kernel(
+        "twice",
+        [buffer("x", "64xf32", "read_write")],
+        THREAD
+        + """%v = memref.load %x[%t] : memref<64xf32>
+        %w = arith.addf %v, %v : f32
+        memref.store %w, %x[%t] : memref<64xf32>""",
+    )
+)
+
+
+def test_the_same_code_object() -> None:
+    """Several modules on their way at once give what `lower` gives for each."""
+    first_module = ir.parse(for_target(TWICE, TARGET), "twice.mlir")
+    other = targets.load("gfx942")
+    pending = [
+        amdgpu.start(first_module, TARGET),
+        amdgpu.start(ir.parse(for_target(TWICE, other), "twice.mlir"), other),
+    ]
+    first, second = (p.result() for p in pending)
+    assert first == amdgpu.lower(first_module, TARGET)
+    assert second == amdgpu.lower(ir.parse(for_target(TWICE, other), "twice.mlir"), other)
+    assert first.hsaco != second.hsaco
+
+
+def test_errors_wait_for_the_result() -> None:
+    """A module that the target cannot hold starts without a word; asking for the result tells, each time."""
+    pending = amdgpu.start(ir.parse(TWICE.replace("SUBGROUP", "32"), "twice.mlir"), targets.load("gfx942"))
+    for _ in range(2):
+        with pytest.raises(LoweringError, match="gfx942 cannot do subgroups of 32"):
+            pending.result()
+
+
+def test_the_copy_makes_the_text() -> None:
+    """Another process makes it, whatever its length; this one waits for it only at the end."""
+    beside = Beside(lambda: f"{os.getpid()} " + "x" * 300_000)
+    pid, text = beside.result().split()
+    assert len(text) == 300_000
+    assert (int(pid) != os.getpid()) == (len(os.sched_getaffinity(0)) > 1)
+
+
+def test_a_copy_that_dies_costs_only_time() -> None:
+    """What the copy could not make is made here, and fails here as it would have without a copy."""
+    here = os.getpid()
+
+    def only_here() -> str:
+        if os.getpid() != here:
+            os.kill(os.getpid(), 9)
+        return "made here"
+
+    assert Beside(only_here).result() == "made here"
+
+    def nowhere() -> str:
+        if os.getpid() != here:
+            os._exit(3)
+        raise ValueError("refused")
+
+    with pytest.raises(ValueError, match="refused"):
+        Beside(nowhere).result()
+
+
+def test_one_processor_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy would only take turns with its original."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert Beside(lambda: str(os.getpid())).result() == str(os.getpid())
+
+
+def test_a_copy_ends_with_its_original() -> None:
+    """A caller that ran out of time kills the original; the copy must not go on alone."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor: no copy is made")
+    end, start = os.pipe()
+    original = os.fork()
+    if original == 0:
+        try:
+
+            def forever() -> str:
+                os.write(start, f"{os.getpid()}\n".encode())
+                time.sleep(60)
+                return ""
+
+            Beside(forever)
+            time.sleep(60)
+        finally:
+            os._exit(1)
+    copy = int(os.read(end, 100))
+    assert copy != original
+    os.kill(original, 9)
+    os.waitpid(original, 0)
+    for _ in range(100):
+        try:
+            state = _state(copy)
+        except FileNotFoundError:
+            return
+        if state == "Z":
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"process {copy} outlives its original")
+
+
+def _state(process: int) -> str:
+    with open(f"/proc/{process}/stat", encoding="ascii") as stream:
+        return stream.read().rpartition(")")[2].split()[0]
