@@ -158,6 +158,14 @@ def test_the_cases_of_the_mirror(rows, depth, factor, repository):
         assert np.array_equal(run.outputs["output"], expected(rows))
 
 
+@pytest.mark.parametrize("target", ["gfx1151", "gfx1201"])
+def test_a_subscript_that_falls_with_the_lane(target, repository):
+    """`127 - lane`: the constant may not become an immediate of an address whose rest is negative."""
+    run = mirror(repository, 4, 3, 1, place="direct", target=target).emulated(given(4))
+    assert run.findings == ()
+    assert np.array_equal(run.outputs["output"], expected(4))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "depth", "factor"), CASES)
 def test_the_cases_of_the_mirror_as_machine_code(rows, depth, factor, repository):

@@ -178,7 +178,11 @@ def buffer_offsets(low: Lowering, op: Operation, at: Address) -> BufferOffsets:
     total = Sum(at.constant, {**at.uniform.terms})
     for term, factor in at.varying.terms.items():
         total.add(term, factor)
-    return BufferOffsets(emit_sum(low, total, 32) or zero, zero)
+    lane = emit_sum(low, total, 32) or zero
+    if any(span(low, Sum(0, {term: factor}), op).low < 0 for term, factor in total.terms.items()):
+        # The instruction adds its immediate without wrapping: LLVM may split nothing off from a sum that wraps.
+        lane = low.b.emit("i32", f'call i32 asm "", "=v,0"({lane})')
+    return BufferOffsets(lane, zero)
 
 
 def key_of(part: Sum) -> SumKey:
