@@ -219,7 +219,7 @@ def _extent(ctx: Context, axis: Axis) -> Extent | None:
     if found.is_static:
         number = int(found.static)  # type: ignore[arg-type]
         if number < 0:
-            ctx.report("SG-TYPE", f"an extent is not negative; `{axis.extent.text}` is {number}.", at=axis.extent.span)
+            ctx.report("SG-SHAPE", f"an extent is not negative; `{axis.extent.text}` is {number}.", at=axis.extent.span)
             return None
         return Extent(Linear(number), number, str(number))
     with ctx.within(axis.extent), ctx.builder.at_entry():

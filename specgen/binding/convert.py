@@ -34,7 +34,7 @@ def literal(ctx: Context, node: ast.AST | None, value: Value, type_: Scalar) -> 
         lo, hi = type_.limits
         for number in numbers:
             if not lo <= number <= hi:  # type: ignore[operator]
-                return ctx.report("SG-TYPE", f"{number} does not fit `{type_}` ([{lo}, {hi}]).", at=node)
+                return ctx.report("SG-RANGE", f"{number} does not fit `{type_}` ([{lo}, {hi}]).", at=node)
         result: tuple[float, ...] = tuple(int(n) for n in numbers)  # type: ignore[arg-type]
     else:
         result = tuple(static.round_float(type_, n) for n in numbers)  # type: ignore[arg-type]
@@ -109,7 +109,7 @@ def _same_size(ctx: Context, nodes: tuple[ast.AST, ...], values: list[Value]) ->
     if len(sizes) > 1:
         named = [(n, v) for n, v in zip(nodes, values, strict=True) if v.size is not None]
         told = " and ".join(f"`{ctx.expr.text_of(n)}` has {v.size}" for n, v in named)
-        ctx.report("SG-TYPE", f"vectors of different sizes do not mix: {told} elements.", at=named[1][0])
+        ctx.report("SG-SHAPE", f"vectors of different sizes do not mix: {told} elements.", at=named[1][0])
         return None
     size = next(iter(sizes))
     return [v if v.size is not None else spread(ctx, v, size) for v in values]

@@ -456,7 +456,7 @@ def _vector_choice(ctx: Context, node: ast.IfExp, test: Value) -> Any:
         a, b = convert.spread(ctx, a, size), convert.spread(ctx, b, size)
     if a.size != size:
         text = ctx.expr.text_of(node.test)
-        return ctx.report("SG-TYPE", f"`{text}` has {size} elements, the values have {a.size}.", at=node)
+        return ctx.report("SG-SHAPE", f"`{text}` has {size} elements, the values have {a.size}.", at=node)
     ctx.node = node
     return convert.select(ctx, test, a, b)
 

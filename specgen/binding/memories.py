@@ -111,7 +111,7 @@ def _memory(ctx: Context, entry: Memory) -> Buffer | None:
         number = integer(ctx, axis.extent, "the shape of memory is static")
         if number is not None and number < 1:
             ctx.report(
-                "SG-TYPE", f"an extent of memory is at least 1; `{axis.extent.text}` is {number}.", at=axis.extent.span
+                "SG-SHAPE", f"an extent of memory is at least 1; `{axis.extent.text}` is {number}.", at=axis.extent.span
             )
             number = None
         extents.append(None if number is None else Extent(Linear(number), number, str(number)))
@@ -123,7 +123,7 @@ def _memory(ctx: Context, entry: Memory) -> Buffer | None:
     if ctx.serial:
         fast = len(axes) - 1
     known = [e for e in extents if e is not None]
-    if element is None or len(known) != len(axes) or not axes:
+    if element is None or len(known) != len(axes) or not axes or entry.space not in _SPACES:
         return None
     order = (*(i for i in range(len(axes)) if i != fast), fast)
     plain = Buffer(

@@ -83,10 +83,31 @@ def unknown_name(ctx: Context, node: ast.Name, what: str) -> Unknown:
     near = ctx.scope.nearest(node.id)
     if _is_lost(ctx, node.id, near):
         return UNKNOWN
+    if ctx.only_static is not None and (later := _declared_later(ctx, node.id)) is not None:
+        return ctx.report(ctx.static_code, f"`{node.id}` {later}; {ctx.only_static}.", at=node)
     if node.id in FUNCTIONS:
         return ctx.report("SG-NAME", f"`{node.id}` is a function and is called: `{node.id}(...)`.", at=node)
     hint = None if near is None else f"Nearest: `{near.text}` ({spoken(near)})."
     return ctx.report("SG-NAME", f"{what} `{node.id}` here.", at=node, hint=hint)
+
+
+def _declared_later(ctx: Context, text: str) -> str | None:
+    """Why a name of the spec has no value yet where static ones are computed; None for other names."""
+    spec = ctx.spec
+    ids = () if spec.launch is None else (*spec.launch.workgroups, *spec.launch.workgroup_size)
+    for what, entries in (
+        ("a runtime value (argument", spec.args),
+        ("a runtime value (memory", spec.memory),
+        ("a runtime value (view", spec.views),
+        ("a runtime value (launch id", ids),
+        ("declared later (param", spec.params),
+        ("declared later (policy", spec.policies),
+        ("declared later (define", spec.defines),
+    ):
+        for entry in entries:
+            if entry.name.text == text:
+                return f"is {what}, line {entry.name.span.line})"
+    return None
 
 
 def _is_lost(ctx: Context, text: str, near: Name | None) -> bool:

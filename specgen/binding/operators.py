@@ -54,7 +54,7 @@ def fold(ctx: Context, node: ast.AST, type_: Type, function: Callable[..., objec
             return static_typed(type_, tuple(function(*row) for row in zip(*columns, strict=True)))
         return static_typed(type_, function(*(v.static for v in values)))
     except StaticError as error:
-        return ctx.report("SG-STATIC", f"{error}: `{ctx.expr.text_of(node)}`.", at=node)
+        return ctx.report("SG-RANGE", f"{error}: `{ctx.expr.text_of(node)}`.", at=node)
 
 
 def binary(ctx: Context, node: ast.BinOp, left: Value, right: Value) -> Maybe:
@@ -228,7 +228,7 @@ def _quotient_level(ctx: Context, a: Value, b: Value) -> Level:
 
 
 def _bad_amount(ctx: Context, node: ast.AST, amount: object, element: Scalar) -> Unknown:
-    return ctx.report("SG-TYPE", f"the amount {amount} is outside of [0, {element.bits}) of `{element}`.", at=node)
+    return ctx.report("SG-RANGE", f"the amount {amount} is outside of [0, {element.bits}) of `{element}`.", at=node)
 
 
 def shift(ctx: Context, node: ast.BinOp, symbol: str, a: Value, b: Value) -> Maybe:

@@ -103,7 +103,7 @@ def store(ctx: Context, place: tuple[Buffer, list[Part]], value: Value, node: as
         value = convert.spread(ctx, value, count)
     if value.size != count:
         message = f"`{ctx.expr.text_of(node)}` has {count} elements; the value has {value.size}."
-        ctx.report("SG-TYPE", message, at=node)
+        ctx.report("SG-SHAPE", message, at=node)
         return
     _store_range(ctx, buffer, parts, axis, value, skip)
 

@@ -20,7 +20,7 @@ def subscripts(ctx: Context, node: ast.Subscript, buffer: Buffer) -> list[Part] 
         axes = ", ".join(buffer.axes)
         given = f"{len(nodes)} subscript{'s are' if len(nodes) > 1 else ' is'} given"
         many = "axes" if len(buffer.axes) > 1 else "axis"
-        ctx.report("SG-TYPE", f"`{buffer.name}` has {len(buffer.axes)} {many} ({axes}); {given}.", at=node)
+        ctx.report("SG-SHAPE", f"`{buffer.name}` has {len(buffer.axes)} {many} ({axes}); {given}.", at=node)
         return None
     parts = [_part(ctx, part, buffer, axis) for axis, part in enumerate(nodes)]
     return None if any(p is None for p in parts) else [p for p in parts if p is not None]
@@ -130,10 +130,10 @@ def static_count(ctx: Context, node: ast.AST) -> int | None:
         )
         return None
     if isinstance(found.static, bool) or not isinstance(found.static, int) or found.static < 1:
-        ctx.report("SG-TYPE", f"a number of elements is at least 1; `{text}` is {found.static}.", at=node)
+        ctx.report("SG-SHAPE", f"a number of elements is at least 1; `{text}` is {found.static}.", at=node)
         return None
     if found.static > 4096:
-        ctx.report("SG-TYPE", f"a vector has at most 4096 elements; `{text}` is {found.static}.", at=node)
+        ctx.report("SG-SHAPE", f"a vector has at most 4096 elements; `{text}` is {found.static}.", at=node)
         return None
     return found.static
 

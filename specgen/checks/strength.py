@@ -165,11 +165,12 @@ class _Strength:
 
     def planned(self, case: model.Case) -> Check | None:
         """The check with its values computed; reports names and values that are none or break a promise."""
-        if id(case) in self.excluded:
+        excluded = id(case) in self.excluded
+        if excluded and self.spec.lost is not None:
             return None
         unknown = [*check_names(self.spec, case), *check_size(case)]
-        if unknown:
-            self.found += unknown
+        self.found += unknown
+        if unknown or excluded:
             return None
         try:
             check = planned(case, self.signature.constants, self.signature.words).check

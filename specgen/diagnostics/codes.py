@@ -77,8 +77,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-PARAM",
         "a param has no value or a wrong one",
-        "A param of a kernel has no default, its value is outside of its choices or range, or a motif's param can "
-        "neither be taken from an argument nor is given.",
+        "A param of a kernel has no default, its value is outside of its choices or range, a choice is there twice, it "
+        "is declared and never used, or a motif's param can neither be taken from an argument nor is given.",
         "Each set of param values is a kernel of its own; all must be known when it is built.",
         "params:\n  head: {default: 96, choices: [64, 128]}",
         "params:\n  head: {default: 64, choices: [64, 128]}",
@@ -86,8 +86,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-STATIC",
         "a value is needed when the spec is built",
-        "A runtime value, a policy (in an argument's shape) or a target fact that the target leaves open stands "
-        "where a static value is wanted.",
+        "A runtime value, a policy (in an argument's shape), a name that is declared later or a target fact that the "
+        "target leaves open stands where a static value is wanted.",
         "Sizes, defaults and launch sizes shape the code; an argument's shape is part of its interface and may not "
         "follow a schedule.",
         "args:\n  A: {buffer: f32, shape: {m: tile_m}}\npolicies:\n  tile_m: {default: 64}",
@@ -137,8 +137,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-POLICY",
         "a policy has a wrong value or is unknown",
-        "A policy's value is outside of its choices or range, a policy is declared and never used, or a variant or "
-        "`--set` names one that does not exist.",
+        "A policy's value is outside of its choices or range, a choice is there twice, a policy is declared and never "
+        "used, a variant or `--set` names one that does not exist, or `registers` asks for more than the target has.",
         "A request that is silently ignored or clipped cannot be measured.",
         "policies:\n  depth: {default: 9, range: [1, 8]}",
         "policies:\n  depth: {default: 8, range: [1, 8]}",
@@ -206,9 +206,9 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-CHECK",
         "a check cannot catch a wrong kernel",
-        "A check lacks contents for an argument, names something that does not exist, gives values outside of a "
-        "declared range, or would also pass for all-zero, constant or "
-        "shifted results; or a kernel has no checks at all (a warning).",
+        "A check or benchmark lacks contents for an argument, names something that does not exist, gives values outside "
+        "of a declared range, has a tolerance that is none or more cases than can be run; or a check would also pass for "
+        "all-zero, constant or shifted results; or a kernel has no checks at all (a warning).",
         "A check that cannot fail proves nothing.",
         "checks:\n  zero:\n    given: {input: 0}\n    expect: {output: 0}",
         "checks:\n  rising:\n    given: {input: flat}\n    expect: {output: 2 * flat}",
@@ -224,8 +224,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-SHAPE",
         "the number of subscripts or the axes do not fit",
-        "A buffer is subscripted with another number of axes than it has, vectors of different lengths meet, or a "
-        "shape is empty.",
+        "A buffer is subscripted with another number of axes than it has, vectors of different lengths meet, a vector "
+        "has no or too many elements, or an extent is negative (of memory: below 1).",
         "Every axis is always named; what is left out would have to be guessed.",
         "- let:\n    x: values[row]      # shape: {row: 64, lane: 32}",
         "- let:\n    x: values[row, lane]",
@@ -233,8 +233,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-RANGE",
         "a number is out of its range",
-        "A declared range is empty, a literal does not fit its type, a shift amount is not smaller than the width, "
-        "or a static computation leaves its type.",
+        "A declared range is empty, `multiple_of` is below 1, a literal does not fit its type, a shift amount is not "
+        "smaller than the width, or a static computation leaves its type or divides by zero.",
         "Wrapping a constant hides a mistake that can be seen now.",
         "- let: {x: u8(300)}",
         "- let: {x: u8(255)}",

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from specgen.expressions import Expr
 from specgen.loading.context import Context, child, entries, items, word
+from specgen.loading.functions import defined
 from specgen.loading.paths import PathProblem, inside
 from specgen.model import Case, Compare, Name, Reference
+from specgen.schema.messages import nearest
 from specgen.schema.tree import Entry, Mapping, Node, Scalar
 
 _REFERENCE = re.compile(r"(?P<file>[^:]+\.py):(?P<function>[A-Za-z_][A-Za-z0-9_]*)")
 
 
 def cases(context: Context, node: Node | None, folder: Path) -> tuple[Case, ...]:
-    """`checks` or `benchmarks`; references are looked up below `folder` and not opened."""
+    """`checks` or `benchmarks`; references are looked up below `folder`, in their files' text."""
     return tuple(_case(context, entry, folder) for entry in entries(node))
 
 
@@ -61,9 +63,15 @@ def _reference(context: Context, node: Node | None, folder: Path) -> Reference:
         context.report("SG-PATH", named.span, f"`{text}` names no function.", "Write `file.py:function`.", text)
         return Reference("", "", named.span)
     try:
-        inside(folder, match["file"])
+        functions = defined(inside(folder, match["file"]), match["file"])
     except PathProblem as problem:
         context.report("SG-PATH", named.span, f"`{match['file']}` {problem.reason}.", problem.hint, text)
+        functions = None
+    if functions is not None and match["function"] not in functions:
+        near = nearest(match["function"], functions)
+        hint = f"Nearest: `{near}`." if near else f"Define it: `def {match['function']}(case):`."
+        message = f"`{match['file']}` defines no function `{match['function']}`."
+        context.report("SG-CHECK", named.span, message, hint, text)
     return Reference(match["file"], match["function"], named.span)
 
 

@@ -31,7 +31,7 @@ def number(expr: Expr | None) -> int | float | None:
     return None
 
 
-def _literal(expr: Expr) -> tuple[str, int | float | bool | str] | None:
+def literal(expr: Expr) -> tuple[str, int | float | bool | str] | None:
     """A literal with its kind (number, bool, word); a bare name counts as a word."""
     value = number(expr)
     if value is not None:
@@ -51,13 +51,13 @@ def choice_problem(knob: Knob, value: Expr | None) -> Problem | None:
     """
     if value is None:
         return None
-    literal = _literal(value)
-    if knob.choices is not None and literal is not None:
-        allowed = [_literal(choice) for choice in knob.choices]
-        if None in allowed or literal in allowed or literal[0] == "word":
+    given_literal = literal(value)
+    if knob.choices is not None and given_literal is not None:
+        allowed = [literal(choice) for choice in knob.choices]
+        if None in allowed or given_literal in allowed or given_literal[0] == "word":
             return None
         return Problem(f"is {value.text}, which is none of its choices", tuple(c.text for c in knob.choices))
-    if knob.range is not None and literal is not None and literal[0] == "bool":
+    if knob.range is not None and given_literal is not None and given_literal[0] == "bool":
         return Problem(f"is {value.text}, but its range holds numbers", (bounds(knob.range),))
     given = number(value)
     if knob.range is not None and given is not None and outside(knob.range, given):

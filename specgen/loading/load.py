@@ -26,6 +26,10 @@ SUFFIXES = {".spec.yaml": read_yaml, ".spec.toml": read_toml}
 """Ends of the names of spec files and how they are read."""
 
 
+_WHOLE = ("SG-PATH", "SG-CHECK")
+"""Codes of findings about a part that was read all the same (a reference that leads nowhere)."""
+
+
 @dataclass(frozen=True)
 class Document:
     """A file as a plain tree; `tree` is None when it could not be read to its end."""
@@ -178,7 +182,7 @@ class _Loader:
         damage = shape.damage or Damage()
         spec, leaves = build_model(shape.tree, kind, document.source, path.parent, damage)
         findings += leaves
-        if has_errors(findings):
+        if any(d.is_error and d.code not in _WHOLE for d in findings):
             spec = replace(spec, lost=frozenset(damage.names))
         findings += _check_file_name(spec, path)
         used, use_spans, trouble = self._used(shape.tree, spec, path.parent, users)

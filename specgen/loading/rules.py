@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from specgen.diagnostics import Diagnostic, Span
+from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.diagnostics.merge import within
 from specgen.expressions import Expr
 from specgen.loading.access import check_access
 from specgen.loading.case_rules import check_cases
-from specgen.loading.literals import PICK, choice_problem, number
+from specgen.loading.literals import PICK, choice_problem, literal, number
 from specgen.loading.scopes import check_scopes
 from specgen.loading.sections import TAKEN_VARIANTS
 from specgen.loading.walk import applications, called_in, expressions, names_in, root_of, statements
@@ -21,7 +21,7 @@ from specgen.schema.messages import nearest
 def check_rules(spec: Spec, broken: Sequence[Span] = (), mentioned: Container[str] = ()) -> list[Diagnostic]:
     """Findings about a spec as far as it could be read. `broken` is where it could not, `mentioned` are the names that
     stand there: nothing is told unused, or absent from a check, that may be there."""
-    findings = [*check_scopes(spec), *_ranges(spec), *_values(spec), *_variants(spec)]
+    findings = [*check_scopes(spec), *_ranges(spec), *_values(spec), *_choices(spec), *_variants(spec)]
     findings += check_cases(spec, broken)
     if spec.kind == "motif" and spec.lost is None and not (spec.body or spec.implementations):
         hint = "Add `body:` with a list of statements."
@@ -80,6 +80,24 @@ def _values(spec: Spec) -> list[Diagnostic]:
     return findings
 
 
+def _choices(spec: Spec) -> list[Diagnostic]:
+    """Choices that are literally there twice."""
+    findings = []
+    for code, knobs in (("SG-PARAM", spec.params), ("SG-POLICY", spec.policies)):
+        for knob in knobs:
+            seen: dict[object, Span] = {}
+            for choice in knob.choices or ():
+                value = literal(choice)
+                if value is None:
+                    continue
+                if value in seen:
+                    message = f"`{choice.text}` is among the choices of `{knob.name.text}` already."
+                    notes = (Note(seen[value], "the first one"),)
+                    findings.append(diagnostic(code, choice.span, message, hint="Remove one of them.", notes=notes))
+                seen.setdefault(value, choice.span)
+    return findings
+
+
 def _variants(spec: Spec) -> list[Diagnostic]:
     policies = {k.name.text: k for k in spec.policies}
     params = {k.name.text for k in spec.params}
@@ -110,7 +128,7 @@ def _variants(spec: Spec) -> list[Diagnostic]:
 
 
 def _unused(spec: Spec) -> list[Diagnostic]:
-    """Defines and policies that no expression names, memory that is never read, motifs that are never applied."""
+    """Defines, params and policies that no expression names, memory that is never read, motifs that are never applied."""
     trees = [expr.tree for expr in expressions(spec)]
     names = [name for tree in trees for name in names_in(tree)]
     used = {name.id for name in names} | {name for tree in trees for name in called_in(tree)}
@@ -119,6 +137,10 @@ def _unused(spec: Spec) -> list[Diagnostic]:
         if define.name.text not in used:
             message = f"`{define.name.text}` is defined and never used."
             findings.append(_never("SG-NAME", define.name, message, "Use it or remove it."))
+    for param in spec.params:
+        if param.name.text not in used:
+            message = f"the param `{param.name.text}` is declared and never used."
+            findings.append(_never("SG-PARAM", param.name, message, "Use it or remove it."))
     for policy in spec.policies:
         if policy.name.text not in used:
             message = f"the policy `{policy.name.text}` is declared and never used."

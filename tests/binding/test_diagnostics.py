@@ -42,17 +42,17 @@ TYPES = [
     ("- let:\n    f: ids[0] + 2.5", ["2:17 SG-TYPE an `i32` is needed here; `2.5` is a float."]),
     (
         "- let:\n    g: ids[0] + 5000000000",
-        ["2:17 SG-TYPE 5000000000 does not fit `i32` ([-2147483648, 2147483647])."],
+        ["2:17 SG-RANGE 5000000000 does not fit `i32` ([-2147483648, 2147483647])."],
     ),
-    ("- let: {e: u8(300)}", ["1:15 SG-TYPE 300 does not fit `u8` ([0, 255])."]),
+    ("- let: {e: u8(300)}", ["1:15 SG-RANGE 300 does not fit `u8` ([0, 255])."]),
     ("- let: {e: bool(n)}", ["1:17 SG-TYPE `n` is no condition. [Write `n != 0`.]"]),
-    ("- let: {b: i32(1) << 40}", ["1:12 SG-TYPE the amount 40 is outside of [0, 32) of `i32`."]),
-    ("- let:\n    c: ids[0] >> 33", ["2:18 SG-TYPE the amount 33 is outside of [0, 32) of `i32`."]),
-    ("- let: {c: 1 // 0}", ["1:12 SG-STATIC division by zero: `1 // 0`."]),
-    ("- let: {c: 1 << 100000}", ["1:12 SG-STATIC the amount 100000 is outside of [0, 4096): `1 << 100000`."]),
+    ("- let: {b: i32(1) << 40}", ["1:12 SG-RANGE the amount 40 is outside of [0, 32) of `i32`."]),
+    ("- let:\n    c: ids[0] >> 33", ["2:18 SG-RANGE the amount 33 is outside of [0, 32) of `i32`."]),
+    ("- let: {c: 1 // 0}", ["1:12 SG-RANGE division by zero: `1 // 0`."]),
+    ("- let: {c: 1 << 100000}", ["1:12 SG-RANGE the amount 100000 is outside of [0, 4096): `1 << 100000`."]),
     (
         "- let:\n    v: full(f32(0), 4)\n    w: full(f32(0), 3)\n    z: v + w",
-        ["4:12 SG-TYPE vectors of different sizes do not mix: `v` has 4 and `w` has 3 elements."],
+        ["4:12 SG-SHAPE vectors of different sizes do not mix: `v` has 4 and `w` has 3 elements."],
     ),
     (
         "- if: n\n  then:\n  - let: {a: 1}",
@@ -70,7 +70,7 @@ TYPES = [
         "- store:\n    y[lane]: n\n    y[0:+4]: full(f32(0), 3)",
         [
             "2:14 SG-TYPE `y` holds `f32`; `n` is `index`. [Write `f32(n)`.]",
-            "3:5 SG-TYPE `y[0:+4]` has 4 elements; the value has 3.",
+            "3:5 SG-SHAPE `y[0:+4]` has 4 elements; the value has 3.",
         ],
     ),
     (
@@ -87,7 +87,7 @@ TYPES = [
             "1:30 SG-TYPE a float literal alone has no type. [Write `f32(2.5)`.]",
         ],
     ),
-    ("- let:\n    d: x[0]", ["2:8 SG-TYPE `x` has 2 axes (row, lane); 1 subscript is given."]),
+    ("- let:\n    d: x[0]", ["2:8 SG-SHAPE `x` has 2 axes (row, lane); 1 subscript is given."]),
     (
         "- let:\n    d: x[f32(n), lane]",
         ["2:10 SG-TYPE a subscript is an integer; `f32(n)` is `f32`. [Write `index(f32(n))`.]"],

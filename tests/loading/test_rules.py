@@ -46,6 +46,8 @@ def changed(old: str, new: str, text: str = KERNEL) -> str:
 )
 def test_accepted(tmp_path: Path, old: str, new: str) -> None:
     text = changed(old, new)
+    if "element:" in new:
+        text = changed("buffer: f32", "buffer: element", text)
     if "kind: f32" in new:
         text = changed("f32(0)", "kind(0)", text)
     if "both:" in new:
