@@ -73,11 +73,9 @@ class Text:
     def _benchmark(self, row: Row) -> str:
         if self._request.quiet:
             return ""
-        lines = []
-        group = row["row"].rpartition("/")[0]
-        if group != self._group:
-            self._group = group
-            lines.append(f"\n{group}  (on {row['device']}, {row['clock']})")
+        lines = self._heading(row["row"])
+        if lines:
+            lines[0] += f"  (on {row['device']}, {row['clock']})"
             lines.append(f"  {_sets(row)}")
         head = f"  {row['entry']:<12} {duration(row['p50_seconds']):>10}"
         text = (
@@ -95,13 +93,15 @@ class Text:
         return "\n".join(lines)
 
     def _comparison(self, row: Row) -> str:
-        a, b = row["a"].rpartition("/")[2], row["b"].rpartition("/")[2]
-        if "ratio_p50" not in row:
-            return f"  {b} is the same code as {a}"
-        interval = f"{row['ratio_p50']:.4f} [{row['ratio_low']:.4f}, {row['ratio_high']:.4f}]"
-        if row["same_code"]:
-            return f"  A/A: {interval} of {a}; noise floor {row['noise_floor_ppm'] / 1e4:.2f} %"
-        return f"  {b} against {a}: {interval} times as fast: {row['verdict']}"
+        return "\n".join([*self._heading(row["a"]), _verdict(row)])
+
+    def _heading(self, name: str) -> list[str]:
+        """The line that names a group, once."""
+        group = name.rpartition("/")[0]
+        if group == self._group:
+            return []
+        self._group = group
+        return [f"\n{group}"]
 
     def _repetition(self, row: Row) -> str:
         if not self._request.verbose:
@@ -125,6 +125,16 @@ class Text:
         if row["dry_run"]:
             return f"{plan}; nothing was timed"
         return f"\n{plan}: {row['timed']} timed, {row['failed']} failed, {row['skipped']} skipped"
+
+
+def _verdict(row: Row) -> str:
+    a, b = row["a"].rpartition("/")[2], row["b"].rpartition("/")[2]
+    if "ratio_p50" not in row:
+        return f"  {b} is the same code as {a}"
+    interval = f"{row['ratio_p50']:.4f} [{row['ratio_low']:.4f}, {row['ratio_high']:.4f}]"
+    if row["same_code"]:
+        return f"  A/A: {interval} of {a}; noise floor {row['noise_floor_ppm'] / 1e4:.2f} %"
+    return f"  {b} against {a}: {interval} times as fast: {row['verdict']}"
 
 
 def _count(number: int, noun: str) -> str:

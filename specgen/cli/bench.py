@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +37,9 @@ def build(specs: Sequence[Path], folder: Path, request: Request) -> Made:
     unknown = [t for t in request.target if t not in names()]
     if unknown:
         raise UsageError(f"unknown target: {unknown[0]}", f"targets: {', '.join(names())}")
-    results: list[BuildResult] = build_paths(specs, BuildOptions(folder, targets_for(request)))
+    results: list[BuildResult] = build_paths(
+        specs, BuildOptions(folder, targets_for(request)), jobs=os.cpu_count() or 1
+    )
     for result in results:
         if result.diagnostics:
             click.echo(render.text(result.diagnostics, result.sources), err=True)

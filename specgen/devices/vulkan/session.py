@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -235,22 +235,28 @@ class Session:
 
     def dispatch(self, pipeline: Pipeline, push: bytes, grid: tuple[int, int, int]) -> None:
         """Record a dispatch with these push constants."""
-        self.bind(pipeline)
-        self.push(pipeline, push)
+        self.vk.CmdBindPipeline(self.commands, 1, pipeline.handle)
+        if push:
+            self.vk.CmdPushConstants(self.commands, pipeline.layout, COMPUTE_BIT, 0, len(push), push)
         self.vk.CmdDispatch(self.commands, *grid)
 
     def bind(self, pipeline: Pipeline) -> None:
-        """Record that the dispatches that follow run this pipeline."""
+        """Record that the dispatches of `dispatch_each` run this pipeline."""
         self.vk.CmdBindPipeline(self.commands, 1, pipeline.handle)
 
-    def push(self, pipeline: Pipeline, push: bytes) -> None:
-        """Record push constants for the dispatches that follow."""
-        if push:
-            self.vk.CmdPushConstants(self.commands, pipeline.layout, COMPUTE_BIT, 0, len(push), push)
-
-    def dispatch_again(self, grid: tuple[int, int, int]) -> None:
-        """Record a dispatch of the pipeline and push constants that are bound."""
-        self.vk.CmdDispatch(self.commands, *grid)
+    def dispatch_each(self, pipeline: Pipeline, grid: tuple[int, int, int], pushes: Iterable[bytes]) -> None:
+        """Record a dispatch of the bound pipeline for each of these push constants, each behind a barrier after which
+        it sees what the last one wrote. Push constants that are the same object as the last ones stay as they are."""
+        dispatch, barrier, push_constants = self.vk.CmdDispatch, self.vk.CmdPipelineBarrier, self.vk.CmdPushConstants
+        commands, layout, between, stage = self.commands, pipeline.layout, ctypes.byref(BETWEEN), STAGE_COMPUTE
+        x, y, z = grid
+        bound = b""
+        for push in pushes:
+            barrier(commands, stage, stage, 0, 1, between, 0, None, 0, None)
+            if push is not bound:
+                push_constants(commands, layout, COMPUTE_BIT, 0, len(push), push)
+                bound = push
+            dispatch(commands, x, y, z)
 
     def copy(self, source: Buffer, target: Buffer, size: int, place: int = 0) -> None:
         """Record a copy of the first `size` bytes to byte `place`."""

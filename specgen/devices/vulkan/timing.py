@@ -154,15 +154,9 @@ class Prepared:
             session.barrier()
             session.bind(pipeline)
             session.stamp(0)
-            bound = None
             for number in range(count):
-                for turn in self.ring.turns(batch):
-                    if turn != bound:
-                        session.push(pipeline, self.ring.push(turn))
-                        bound = turn
-                    if 0 not in self._grid:
-                        session.dispatch_again(self._grid)
-                    session.between_dispatches()
+                pushes = [self.ring.push(turn) for turn in self.ring.turns(batch)]
+                session.dispatch_each(pipeline, self._grid, pushes if 0 not in self._grid else ())
                 session.stamp(number + 1)
 
         session.record(body)
