@@ -197,13 +197,19 @@ def global_store(st: Machine, offsets: Array, mask: Mask, size: int, words: list
     st.arena.store(offsets, mask, size, words, site)
 
 
+DROPPED_FROM, DROPPED_UNTIL = 0x80000000, 0xC0000000
+"""Lane offsets of accesses through a descriptor that are to touch nothing (`lowering.amdgpu.addresses`)."""
+
+
 def buffer_address(
     st: Machine, words: tuple[Array, ...], scalar: Array, index: Array | None, offset: Array | None, immediate: int,
     size: int, mask: Mask, shape: tuple[int, int], site: Site,
 ) -> tuple[Array, Mask]:  # fmt: skip
     """Arena offsets behind a buffer descriptor, and the lanes that its range check lets through.
 
-    A lane beyond the descriptor's range is reported: the hardware would silently read zero or drop the store.
+    A lane beyond the descriptor's range is reported: the hardware would silently read zero or drop the store. Lane
+    offsets from 2 GiB to 3 GiB are how our code drops an access on purpose, and are dropped without a word; a small
+    negative offset, as a wrong index gives it, is above them.
     """
     low, high, records, flags = words
     base = low.astype(np.int64) | ((high & np.uint32(0xFFFF)).astype(np.int64) << 32)
@@ -218,13 +224,17 @@ def buffer_address(
         position = position + index.astype(np.int64) * stride
     elif stride.any():
         st.reporter.unsupported(site, "structured buffer descriptor without an index")
+    beyond = None
     if int(position.max()) + size > int(limit.min()) and (beyond := (position + size > limit) & mask).any():
+        mask = np.broadcast_to(np.asarray(mask), shape) & ~beyond
+        if offset is not None:
+            beyond &= (offset < DROPPED_FROM) | (offset >= DROPPED_UNTIL)
+    if beyond is not None and beyond.any():
         at = int(position[beyond][0])
         detail = (
             f"{size} bytes at byte {at} of a buffer descriptor of {int(np.max(limit))} bytes (the hardware hides it)"
         )
         st.reporter.report("out-of-bounds", site, beyond, detail)
-        mask = np.broadcast_to(np.asarray(mask), shape) & ~beyond
     return base + position - ADDRESS_BASE, mask
 
 

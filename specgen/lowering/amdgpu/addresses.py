@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from specgen.ir.facts_interval import Interval, point
 from specgen.lowering.amdgpu.builder import integer
-from specgen.lowering.amdgpu.context import Lowering, Memory, SumKey, number
+from specgen.lowering.amdgpu.context import Guard, Lowering, Memory, SumKey, number
 from specgen.lowering.amdgpu.types import Value, size
 
 Term = tuple[SSAValue | None, tuple[SSAValue, ...]]
@@ -51,10 +51,13 @@ class Address:
     uniform: Sum
     varying: Sum
     align: int
+    extent: int | None = None
+    """Bytes of the memory, where it is the same in every launch."""
 
     def shifted(self, count: int) -> Address:
         """The address `count` bytes further on."""
-        return Address(self.constant + count, self.uniform, self.varying, math.gcd(self.align, count) or self.align)
+        align = math.gcd(self.align, count) or self.align
+        return Address(self.constant + count, self.uniform, self.varying, align, self.extent)
 
 
 def decompose(value: SSAValue, factor: int, into: Sum, scale: tuple[SSAValue, ...], depth: int = DEPTH) -> None:
@@ -107,7 +110,8 @@ def address(low: Lowering, op: Operation, memory: Memory, indices: list[SSAValue
         known = math.gcd(known, factor * _multiple(low, term))
     known = math.gcd(known, total.constant)
     align = known * claimed // math.gcd(known, claimed)
-    return Address(total.constant, uniform, varying, max(size(memory.type), align))
+    whole = None if dynamic else stride
+    return Address(total.constant, uniform, varying, max(size(memory.type), align), whole)
 
 
 def _multiple(low: Lowering, term: Term) -> int:
@@ -172,6 +176,9 @@ def buffer_offsets(low: Lowering, op: Operation, at: Address) -> BufferOffsets:
     if is_split(low, op, at):
         lane = low.pinned.get(key_of(at.varying)) or emit_sum(low, at.varying, 32, flags=" nuw nsw") or zero
         uniform = scalar(low, at.uniform, emit_sum(low, at.uniform, 32, flags=" nuw nsw")) or zero
+        if low.guard is not None:
+            dropped = out_of_range(low, op, at, BufferOffsets(lane, uniform))
+            return BufferOffsets(low.b.binary("add nuw", dropped.lane, integer("i32", at.constant)), dropped.scalar)
         if at.constant:
             lane = low.b.binary("add nuw nsw", lane, integer("i32", at.constant))
         return BufferOffsets(lane, uniform)
@@ -182,7 +189,34 @@ def buffer_offsets(low: Lowering, op: Operation, at: Address) -> BufferOffsets:
     if any(span(low, Sum(0, {term: factor}), op).low < 0 for term, factor in total.terms.items()):
         # The instruction adds its immediate without wrapping: LLVM may split nothing off from a sum that wraps.
         lane = low.b.emit("i32", f'call i32 asm "", "=v,0"({lane})')
+    if low.guard is not None:
+        return out_of_range(low, op, at, BufferOffsets(lane, zero))
     return BufferOffsets(lane, zero)
+
+
+def out_of_range(low: Lowering, op: Operation, at: Address, offsets: BufferOffsets) -> BufferOffsets:
+    """Offsets under the guard at hand: where it is false the lane's is 2 GiB or more, and the scalar's is legal."""
+    guard = low.guard
+    assert guard is not None
+    b, zero, beyond = low.b, integer("i32", 0), integer("i32", LIMIT)
+    lane, uniform = offsets.lane, offsets.scalar
+    spans = span(low, at.varying, op)
+    if guard.uniform and spans.low >= 0 and spans.high < LIMIT // 2:
+        lane = b.binary("or", lane, b.select(guard.condition, zero, beyond))
+    else:
+        lane = b.select(guard.condition, lane, beyond)
+    if uniform.ref != "0" and not _legal_anyway(low, at, guard):
+        uniform = b.select(guard.condition, uniform, zero)
+    return BufferOffsets(lane, uniform)
+
+
+def _legal_anyway(low: Lowering, at: Address, guard: Guard) -> bool:
+    """Whether the uniform part stays within its buffer even where the guard is false, by what holds outside of it."""
+    values = {v for (value, scale) in at.uniform.terms for v in (value, *scale) if v is not None}
+    if any(isinstance(v.owner, Operation) and guard.op.is_ancestor(v.owner) for v in values):
+        return False
+    outside = span(low, at.uniform, guard.op)
+    return outside.low >= 0 and outside.high < (at.extent or 0)
 
 
 def key_of(part: Sum) -> SumKey:

@@ -56,6 +56,23 @@ class LoopMark:
     form: str
 
 
+@dataclass(frozen=True)
+class Guard:
+    """The condition of a guarded read that is lowered without a branch, and the conditional."""
+
+    condition: Value
+    uniform: bool
+    op: Operation
+
+
+@dataclass(frozen=True)
+class Late:
+    """When a read that goes round a loop is issued: behind an op, once these results are computed."""
+
+    anchor: Operation
+    results: tuple[SSAValue, ...]
+
+
 class Lowering:
     """One function of the IR on its way to LLVM IR."""
 
@@ -73,6 +90,10 @@ class Lowering:
         self.loops: list[LoopMark] = []
         self.loop_depth = 0
         self.pinned: dict[SumKey, Value] = {}
+        self.guard: Guard | None = None
+        self.flat = False
+        self.late: dict[SSAValue, Late] = {}
+        self.after: dict[Operation, list[Callable[[], None]]] = {}
         self.id_places: dict[str, int] = {}
         self.multiples: dict[tuple[str, int], Value] = {}
 
@@ -173,6 +194,8 @@ class Lowering:
         """Lower one op."""
         self.b.place(debug.place_of(op))
         self.rows[op.name](self, op)
+        for waiting in self.after.pop(op, ()):
+            waiting()
 
 
 def word(attribute: Attribute | None) -> str:

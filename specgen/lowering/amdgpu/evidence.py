@@ -90,7 +90,7 @@ class EntryEvidence:
 
 
 def _row(function: str, loop: loops.MachineLoop) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    return {
         "function": function,
         "loop": loop.mark.place if loop.mark is not None else "not found",
         "steady": loop.mark is not None and loop.mark.form in ("", "steady"),
@@ -98,10 +98,8 @@ def _row(function: str, loop: loops.MachineLoop) -> dict[str, Any]:
         "waits": [
             {"counter": w.counter, "target_count": w.target_count, "full_drain": w.full_drain} for w in loop.waits
         ],
+        "loads_pending": loop.loads_pending,
     }
-    if loop.loads_pending is not None:
-        row["loads_pending"] = loop.loads_pending
-    return row
 
 
 def gather(

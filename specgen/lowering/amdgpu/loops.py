@@ -55,7 +55,7 @@ class MachineLoop:
     instructions: int
     backedge_copies: int
     waits: tuple[Wait, ...]
-    loads_pending: int | None
+    loads_pending: int
 
 
 def waits(instruction: Instruction) -> list[Wait]:
@@ -86,17 +86,16 @@ def find(blocks: list[Block], marks: tuple[LoopMark, ...]) -> list[MachineLoop]:
         body = bodies[head]
         inner = set().union(*(b for h, b in bodies.items() if h != head and b < body))
         mark = _mark(blocks, ends, sorted(body - inner), by_number)
-        order = [blocks[n] for n in sorted(body)]
-        code = [i for b in order for i in b.instructions]
-        straight = len(body) == 1
+        code = [i for n in sorted(body) for i in blocks[n].instructions]
+        carried = _carried(blocks, head, body)
         found.append(
             MachineLoop(
                 mark,
                 tuple(sorted(body)),
                 len(code),
-                sum(_copies(blocks[n], code) for n in ends),
+                sum(_copies(blocks[n], carried) for n in ends),
                 tuple(w for i in code for w in waits(i)),
-                _pending(code) if straight else None,
+                _pending(blocks, head, body, ends),
             )
         )
     return found
@@ -146,9 +145,8 @@ def _mark(blocks: list[Block], ends: list[int], own: list[int], marks: dict[int,
     return marks[seen.most_common(1)[0][0]] if seen else None
 
 
-def _copies(latch: Block, code: list[Instruction]) -> int:
+def _copies(latch: Block, carried: set[str]) -> int:
     """Moves between registers in the closing block whose result goes round the loop."""
-    carried = _read_first(code)
     count = 0
     for position, instruction in enumerate(latch.instructions):
         for name, operands in _parts(instruction):
@@ -170,20 +168,70 @@ def _parts(instruction: Instruction) -> list[tuple[str, str]]:
     ]
 
 
-def _read_first(code: list[Instruction]) -> set[str]:
-    """Registers whose value at the start of a round is used in it."""
+def _read_first(code: list[Instruction]) -> tuple[set[str], set[str]]:
+    """Registers whose value at the start of a block is used in it, and those that it writes."""
     defined: set[str] = set()
     found: set[str] = set()
     for instruction in code:
         found |= reads(instruction) - defined
         defined |= writes(instruction)
-    return found
+    return found, defined
 
 
-def _pending(code: list[Instruction]) -> int:
-    """Loads outstanding at the backedge once the loop has settled."""
+def _carried(blocks: list[Block], head: int, body: set[int]) -> set[str]:
+    """Registers whose value at the start of a round is used in that round."""
+    facts = {n: _read_first(blocks[n].instructions) for n in body}
+    live = {n: set(facts[n][0]) for n in body}
+    changed = True
+    while changed:
+        changed = False
+        for number in body:
+            after = set().union(*(live[s] for s in blocks[number].next if s in body and s != head))
+            new = facts[number][0] | (after - facts[number][1])
+            if new != live[number]:
+                live[number], changed = new, True
+    return live[head]
+
+
+ROUNDS = 128
+"""Rounds after which a loop without any wait is taken to have settled."""
+
+
+def _pending(blocks: list[Block], head: int, body: set[int], ends: list[int]) -> int:
+    """The fewest loads outstanding at the backedge, whichever way through the loop, once it has settled."""
+    order = _forward(blocks, head, body)
     outstanding = 0
-    for instruction in code * 3:
+    for _ in range(ROUNDS):
+        left: dict[int, int] = {}
+        for number in order:
+            before = [left[p] for p in order if p in left and number in blocks[p].next and number != head]
+            left[number] = _after(blocks[number].instructions, min(before, default=outstanding))
+        settled = min(left[n] for n in ends)
+        if settled == outstanding:
+            break
+        outstanding = settled
+    return outstanding
+
+
+def _forward(blocks: list[Block], head: int, body: set[int]) -> list[int]:
+    """The blocks of a loop so that each comes after those that lead to it, backedges aside."""
+    done: list[int] = []
+    seen = {head}
+    todo = [(head, iter(blocks[head].next))]
+    while todo:
+        _, following = todo[-1]
+        step = next((s for s in following if s in body and s not in seen), None)
+        if step is None:
+            done.append(todo.pop()[0])
+        else:
+            seen.add(step)
+            todo.append((step, iter(blocks[step].next)))
+    return done[::-1]
+
+
+def _after(code: list[Instruction], outstanding: int) -> int:
+    """Loads outstanding behind instructions."""
+    for instruction in code:
         if re.match(r"(buffer|global|flat)_load", instruction.name):
             outstanding += 1
         for wait in waits(instruction):

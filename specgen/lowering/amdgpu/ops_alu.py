@@ -54,9 +54,6 @@ def _unsigned_operands(low: Lowering, op: Operation) -> list[Value]:
 def _constant(low: Lowering, op: Operation) -> None:
     assert isinstance(op, ConstantOp)
     type_, attribute = low.type_of(op.result), op.value
-    if "motif.any" in op.attributes:
-        low.values[op.result] = Value(type_, "poison")
-        return
     if isinstance(attribute, IntegerAttr):
         values: list[Any] = [attribute.value.data]
     elif isa(attribute, FloatAttr):

@@ -8,7 +8,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from specgen.ir import locations
-from specgen.lowering.amdgpu import debug, pinning
+from specgen.lowering.amdgpu import debug, pinning, straight
 from specgen.lowering.amdgpu.builder import Phi
 from specgen.lowering.amdgpu.context import LoopMark, Lowering, Row, word
 from specgen.lowering.amdgpu.types import Value
@@ -75,9 +75,11 @@ def _for(low: Lowering, op: Operation) -> None:
         phi.incoming.append((value.ref, entry))
     pinning.enter(low, pinned)
     pinning.opened(low, pinned, entry)
+    held = straight.enter(low, op)
     low.loop_depth += 1
     low.run_block(body)
     low.loop_depth -= 1
+    straight.leave(low, held)
     b.place(place, mark)
     following = b.binary("add nsw", number.result, low.sized(op.step, bits))
     again = b.compare("icmp slt", following, end)
@@ -114,6 +116,12 @@ def _no_transform(low: Lowering) -> str:
 
 def _if(low: Lowering, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
+    if straight.is_guarded_read(low, op):
+        straight.guarded_read(low, op)
+        return
+    if straight.is_private(low, op):
+        straight.private(low, op)
+        return
     b, place = low.b, debug.place_of(op)
     yes, after = b.new_block(), b.new_block()
     has_else = bool(op.false_region.blocks)

@@ -87,6 +87,23 @@ def _rsqrt_f32(b: Builder, x: Value, flags: str) -> Value:
     return expansions.rsqrt(b, x)
 
 
+LOG2_E = 1.4426950408889634
+"""log2(e), by which exp becomes a power of two."""
+
+
+def _exp2(b: Builder, x: Value, flags: str) -> Value:
+    """`approximate` is v_exp_f32 as it is: what would be subnormal may be 0."""
+    if "afn" not in flags:
+        return b.intrinsic(f"exp2.{types.mangled(x.type)}", x.type, x, attributes=flags)
+    return expansions.each(b, x, lambda v: b.intrinsic("amdgcn.exp2.f32", "float", v))
+
+
+def _exp(b: Builder, x: Value, flags: str) -> Value:
+    if "afn" not in flags:
+        return b.intrinsic(f"exp.{types.mangled(x.type)}", x.type, x, attributes=flags)
+    return _exp2(b, b.binary("fmul", x, floating(x.type, LOG2_E)), flags)
+
+
 def _bits(name: str, *, zero_flag: bool) -> Row:
     """A count of bits; of the whole 64 for `index`. 0 has as many zeros as its type has bits."""
 
@@ -110,8 +127,8 @@ ROWS: dict[str, Row] = {
     "math.fma": _fma,
     "math.sqrt": _intrinsic("sqrt", f16=False),
     "math.rsqrt": _rsqrt,
-    "math.exp": _on_f32(_plain("exp")),
-    "math.exp2": _on_f32(_plain("exp2")),
+    "math.exp": _on_f32(_exp),
+    "math.exp2": _on_f32(_exp2),
     "math.log": _on_f32(_plain("log")),
     "math.log2": _on_f32(_plain("log2")),
     "math.sin": _on_f32(lambda b, x, flags: expansions.sine(b, x, quarter_turns=0)),

@@ -42,6 +42,15 @@ def _through_descriptor(low: Lowering, memory: Memory, at: Address, type_: Attri
     return _pieces(types.llvm(type_), types.size(type_), at.align)
 
 
+def is_buffer_load(low: Lowering, op: Operation) -> bool:
+    """Whether a load goes through its buffer's descriptor."""
+    base, *indices = op.operands
+    memory = low.memory.get(base)
+    if memory is None:
+        return False
+    return _through_descriptor(low, memory, address(low, op, memory, indices), op.results[0].type) is not None
+
+
 def load(low: Lowering, op: Operation, memory: Memory, at: Address, type_: Attribute) -> Value:
     """A scalar or a vector from memory."""
     text = types.llvm(type_)

@@ -44,7 +44,7 @@ def _accesses(block: Block) -> Iterator[Operation]:
                     yield from _accesses(inner)
 
 
-def _base(op: Operation) -> tuple[SSAValue, list[SSAValue]]:
+def base_and_indices(op: Operation) -> tuple[SSAValue, list[SSAValue]]:
     """The memref and the subscripts of an access."""
     rank_from = 1 if op.name == "memref.store" or op.name == "vector.store" else 0
     base = op.operands[rank_from]
@@ -56,7 +56,7 @@ def plan(low: Lowering, body: Block) -> list[Sum]:
     """The lane offsets worth it: used with a constant, through a descriptor, and known before the loop."""
     found: dict[SumKey, Sum] = {}
     for op in _accesses(body):
-        base, indices = _base(op)
+        base, indices = base_and_indices(op)
         memory = low.memory.get(base)
         if memory is None or memory.descriptor is None:
             continue
