@@ -114,7 +114,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(("--trials",), "Trials of the self-check.", {"type": _number(1, int), "default": 20, "metavar": "N"}),
     Option(("-q", "--quiet"), "Print only failures and verdicts.", {"action": "store_true"}),
-    Option(("-v", "--verbose"), "Tell more: rounds and clocks.", {"action": "store_true"}),
+    Option(("-v", "--verbose"), "Tell more: rounds, trials and clocks.", {"action": "store_true"}),
 )
 
 

@@ -41,6 +41,7 @@ class Text:
             "comparison": self._comparison,
             "repetition": self._repetition,
             "dispatch_cost": self._dispatch_cost,
+            "self_check": self._trial,
             "self_check_total": self._total,
             "skip": lambda row: f"skipped {row['row']}: {row['reason']}",
             "failure": lambda row: f"FAILED {row['row']}: {row['stage']}: {row['reason']}",
@@ -115,6 +116,12 @@ class Text:
             f"  p90 {duration(row['p90_seconds'])}  {row['samples']} x {row['batch']} dispatches,"
             f" {row['barrier']} ({row['device']}, {row['clock']}){wrong}"
         )
+
+    def _trial(self, row: Row) -> str:
+        if not self._request.verbose:
+            return ""
+        ratio = f"{row['ratio_p50']:.4f} [{row['ratio_low']:.4f}, {row['ratio_high']:.4f}]"
+        return f"  trial {row['trial']}: {ratio}, noise floor {row['noise_floor_ppm'] / 1e4:.2f} %: {row['verdict']}"
 
     def _total(self, row: Row) -> str:
         verdict = "passed" if row["passed"] else "FAILED"
