@@ -2,14 +2,18 @@
 
     python benchmarks/frontend.py            medians of a few runs, one line each
     python benchmarks/frontend.py --json     the same as one JSON document
+    python benchmarks/frontend.py --no-bytecode
 
-Processes are timed as a user starts them. In-process figures exclude imports and the first call.
+Processes are timed as a user of an installed package starts them: with bytecode of every module at hand, which pip
+makes when it installs; here a first run that is not timed makes it, in a folder of its own. `--no-bytecode` times what
+a source tree costs whose bytecode may not be kept. In-process figures exclude imports and the first call.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -85,25 +89,40 @@ def median(action: Callable[[], object], repeat: int) -> float:
     return statistics.median(samples)
 
 
-def process(arguments: list[str], repeat: int, before: Callable[[], object] = lambda: None) -> float:
-    """The median wall time of a cold process; `before` prepares each."""
-    samples = []
-    for _ in range(repeat):
-        before()
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "specgen", *arguments], check=True, stdout=subprocess.DEVNULL)
-        samples.append(time.perf_counter() - start)
-    return statistics.median(samples)
+@dataclass(frozen=True)
+class Processes:
+    """How cold processes are started: `repeat` times each, with bytecode from a folder or with none."""
+
+    repeat: int
+    bytecode: Path | None
+
+    def median(self, arguments: list[str], before: Callable[[], object] = lambda: None) -> float:
+        """The median wall time; `before` prepares each run. The first run, which makes bytecode, does not count."""
+        samples = []
+        for _ in range(self.repeat + 1):
+            before()
+            start = time.perf_counter()
+            command = [sys.executable, "-m", "specgen", *arguments]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=self._environment())
+            samples.append(time.perf_counter() - start)
+        return statistics.median(samples[1:])
+
+    def _environment(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")}
+        if self.bytecode is None:
+            return {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**kept, "PYTHONPYCACHEPREFIX": str(self.bytecode)}
 
 
-def figures(repeat: int) -> list[Figure]:
+def figures(repeat: int, *, bytecode: bool = True) -> list[Figure]:
     """All figures, in the order in which the design lists them."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        return [*_in_processes(folder, repeat), *_in_process(folder, repeat)]
+        processes = Processes(repeat, folder / "bytecode" if bytecode else None)
+        return [*_in_processes(folder, processes), *_in_process(folder, repeat)]
 
 
-def _in_processes(folder: Path, repeat: int) -> list[Figure]:
+def _in_processes(folder: Path, processes: Processes) -> list[Figure]:
     out = folder / "out"
 
     def emptied() -> None:
@@ -114,9 +133,9 @@ def _in_processes(folder: Path, repeat: int) -> list[Figure]:
     build = ["build", str(SAXPY), "--target", "gfx1151", "-o", str(out)]
     shown = "specgen build specs/elementwise/saxpy.spec.yaml --target gfx1151 -o OUT"
     return [
-        Figure("version start-up", "specgen --version", process(["--version"], repeat), 0.3),
-        Figure("saxpy, cold process, empty OUT", shown, process(build, repeat, emptied), 1.0),
-        Figure("unchanged rebuild", f"{shown}  (again)", process(build, repeat), 0.3),
+        Figure("version start-up", "specgen --version", processes.median(["--version"]), 0.3),
+        Figure("saxpy, cold process, empty OUT", shown, processes.median(build, emptied), 1.0),
+        Figure("unchanged rebuild", f"{shown}  (again)", processes.median(build), 0.3),
     ]
 
 
@@ -171,8 +190,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Front-end timings.")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--no-bytecode", action="store_true")
     options = parser.parse_args()
-    found = figures(options.repeat)
+    found = figures(options.repeat, bytecode=not options.no_bytecode)
     if options.json:
         print(json.dumps([asdict(f) for f in found], indent=1))
     else:

@@ -54,16 +54,18 @@ def emit(spec: Spec, root: Path, options: BuildOptions, params: Mapping[str, Pol
 
     Raises `NotAdmitted` and `lowering.LoweringError`; writes nothing.
     """
-    from specgen import ir
-    from specgen.checks.plan import plan_suite
-    from specgen.checks.strength import check_strength
-    from specgen.emit_suite import render_benchmark, render_suite
-
     policies, asked = param_sets.split(spec, options.policies_of(spec.name.text))
     asked |= params or {}
     planning = _plan_targets(spec, options, policies, asked)
     planned = planning.planned
     pending = {} if has_errors(planning.diagnostics) else _start(planned)
+
+    # Imported only now, for LLVM is at work meanwhile.
+    from specgen import ir
+    from specgen.checks.plan import plan_suite
+    from specgen.checks.strength import check_strength
+    from specgen.emit_suite import render_benchmark, render_suite
+
     diagnostics = [*planning.diagnostics, *check_strength(spec, {**_defaults_of(planned), **asked})]
     if has_errors(diagnostics) or not planned:
         errors = [d for d in diagnostics if d.is_error]

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -24,15 +24,22 @@ from specgen.cli.common import (
     print_json,
 )
 from specgen.cli.settings import parse, resolved
-from specgen.cli.test import print_suites, suite_json, suite_status
-from specgen.testing import SuiteOptions, SuiteResult
+
+if TYPE_CHECKING:
+    from specgen.testing import SuiteResult
 
 
 @click.command("build")
 @click.argument("paths", nargs=-1)
 @click.option("--target", "targets", multiple=True, metavar="T", help="Build for this target (default: all).")
 @click.option("-o", "--output", type=click.Path(file_okay=False), default="specgen-out", show_default=True)
-@click.option("--set", "settings", multiple=True, metavar="[SPEC:][INSTANCE.]POLICY=VALUE", help="Override a policy or choose a param.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="[SPEC:][INSTANCE.]POLICY=VALUE",
+    help="Override a policy or choose a param.",
+)
 @click.option("--dump-ir", "dumps", multiple=True, metavar="after:PASS", help="Print the IR after a pass.")
 @click.option("--force", is_flag=True, help="Rebuild what is up to date.")
 @click.option("--test", "run_tests", is_flag=True, help="Run the suites of what was built.")
@@ -60,16 +67,27 @@ def command(
     if form == "text":
         print_results(results, quiet=quiet, verbose=verbose)
     tested = _test(results, workers) if run_tests else None
+    _report(results, tested, form)
+
+
+def _report(results: Sequence[BuildResult], tested: SuiteResult | None, form: str) -> NoReturn:
+    """Print what is left to print, and end with the exit status."""
+    if tested is None:
+        if form == "json":
+            print_json(as_json(results))
+        sys.exit(status(results))
+    from specgen.cli.test import print_suites, suite_json, suite_status
+
     if form == "json":
-        print_json(as_json(results) | ({} if tested is None else {"test": suite_json(tested)}))
-    elif tested is not None:
+        print_json(as_json(results) | {"test": suite_json(tested)})
+    else:
         print_suites(tested)
-    sys.exit(max(status(results), CLEAN if tested is None else suite_status(tested)))
+    sys.exit(max(status(results), suite_status(tested)))
 
 
 def _test(results: Sequence[BuildResult], jobs: int) -> SuiteResult:
     from specgen import devices
-    from specgen.testing import run_suites
+    from specgen.testing import SuiteOptions, run_suites
 
     names = tuple(n for n in ("interpreter", "amdgpu-emulator", "vulkan") if devices.open(n).available() is None)
     folders = [r.folder for r in results if r.folder is not None]

