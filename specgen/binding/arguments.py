@@ -145,7 +145,7 @@ def scalar_form(ctx: Context, type_: Scalar, ends: Ends | None, multiple: int | 
 
 def _buffer(ctx: Context, arg: BufferArg) -> dict[str, Param]:
     element = type_of(ctx, arg.element)
-    extents = [_extent(ctx, axis) for axis in arg.shape]
+    extents = [extent(ctx, axis) for axis in arg.shape]
     if arg.strides:
         ctx.report("SG-UNSUPPORTED", "not supported yet: `strides` of an argument.", at=arg.span)
     align = _align(ctx, arg, element)
@@ -205,10 +205,10 @@ def _emit_extents(ctx: Context, buffer: Buffer, span: Span) -> None:
         ctx.emit("motif.extents", (Operand(buffer.ssa, buffer.ir), *sizes), ())
 
 
-def _extent(ctx: Context, axis: Axis) -> Extent | None:
-    """An extent of an argument: over scalar arguments, params and defines, but no policy."""
-    held, ctx.forbid_policies = ctx.forbid_policies, True
-    with ctx.builder.at_entry():
+def extent(ctx: Context, axis: Axis, *, view: bool = False) -> Extent | None:
+    """An extent over scalar arguments, params and defines; an argument's may name no policy, that of a `view` may."""
+    held, ctx.forbid_policies = ctx.forbid_policies, not view
+    with ctx.early():
         found = expression(ctx, axis.extent)
     ctx.forbid_policies = held
     if isinstance(found, Unknown):
@@ -222,7 +222,7 @@ def _extent(ctx: Context, axis: Axis) -> Extent | None:
             ctx.report("SG-SHAPE", f"an extent is not negative; `{axis.extent.text}` is {number}.", at=axis.extent.span)
             return None
         return Extent(Linear(number), number, str(number))
-    with ctx.within(axis.extent), ctx.builder.at_entry():
+    with ctx.within(axis.extent), ctx.early():
         made = convert.cast(ctx, axis.extent.tree, found, INDEX)
     assert isinstance(made, Value)
     lin = made.lin if made.lin is not None else ctx.facts.atom(*INDEX.limits)

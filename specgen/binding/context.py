@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -207,6 +207,10 @@ class Context:
             yield
         finally:
             self.place = held
+
+    def early(self) -> AbstractContextManager[None]:
+        """Emit into the entry block; at the place at hand in a motif that was applied, whose arguments may be new."""
+        return nullcontext() if self.path else self.builder.at_entry()
 
     @contextmanager
     def under(self, level: Level, text: str, span: Span) -> Iterator[None]:

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from specgen.binding import arguments, collectives, knobs, launch, memories, motifs, selection
+from specgen.binding import arguments, collectives, knobs, launch, memories, motifs, selection, windows
 from specgen.binding.context import Context, Shared
 from specgen.binding.evaluate import static
 from specgen.binding.instance import Entry, Instance, Op, Operand, Param, PolicyValue, Region
 from specgen.binding.loops import serial_schedule
-from specgen.binding.names import declare
 from specgen.binding.statements import all_statements, block
-from specgen.binding.values import Name, Unknown, Value, Word
+from specgen.binding.values import Value, Word
 from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.loading.walk import bodies
 from specgen.model import Barrier, BufferArg, Implementation, Knob, MemorySchedule, Spec, ViewStatement
@@ -155,9 +154,7 @@ class _Binder:
         if not knobs.requirements(ctx) or self.shared.refused:
             raise _Refused
         self.args = arguments.arguments(ctx)
-        for view in spec.views:
-            ctx.report("SG-UNSUPPORTED", "not supported yet: `views`.", at=view.span)
-            declare(ctx, Name(view.name.text, "memory", view.name.span, Unknown()))
+        windows.windows(ctx)
         found = launch.launch(ctx)
         if self.shared.refused:
             raise _Refused
@@ -348,8 +345,6 @@ def _checked(spec: Spec, target_name: str, candidate: Implementation | None) -> 
     knobs.knobs(ctx, spec.policies, "policy", {}, {})
     knobs.defines(ctx)
     arguments.arguments(ctx)
-    for view in spec.views:
-        ctx.report("SG-UNSUPPORTED", "not supported yet: `views`.", at=view.span)
     admitted = candidate is None or selection.assumed(ctx, candidate)
     motifs.body(ctx, spec.body if candidate is None else candidate.body)
     collectives.solve(ctx)

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import difflib
 
-from specgen.binding import convert, knobs, memories, selection
+from specgen.binding import convert, knobs, memories, selection, windows
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import evaluate, expression, static
 from specgen.binding.instance import PolicyValue
@@ -57,6 +57,7 @@ def body(ctx: Context, statements: tuple[Statement, ...]) -> Results:
     """Bind one of a motif's bodies in its own context and collect its results."""
     from specgen.binding.statements import block
 
+    windows.windows(ctx)
     made = memories.memories(ctx, _named(statements) if ctx.spec.implementations else None)
     block(ctx, statements, scoped=False)
     memories.check_memory_read(ctx, made)

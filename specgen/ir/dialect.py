@@ -29,6 +29,7 @@ from xdsl.irdl import (
     eq,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -90,6 +91,23 @@ class ExtentsOp(IRDLOperation):
         buffer = self.buffer.type
         if not isinstance(buffer, MemRefType) or len(self.sizes) != buffer.get_num_dims():
             raise VerifyException("motif.extents: one size an axis")
+
+
+@irdl_op_definition
+class WindowOp(IRDLOperation):
+    """The bytes of a buffer as elements of another type, flat; `size` elements where the type does not tell."""
+
+    name = "motif.window"
+    buffer = operand_def(base(MemRefType))
+    size = opt_operand_def(base(IndexType))
+    result = result_def(base(MemRefType))
+
+    def verify_(self) -> None:
+        shape = self.result.type.get_shape()
+        if len(shape) != 1:
+            raise VerifyException("motif.window: the result has one axis")
+        if (shape[0] < 0) != (self.size is not None):
+            raise VerifyException("motif.window: a size exactly where the type has none")
 
 
 @irdl_op_definition
@@ -219,6 +237,7 @@ Motif = Dialect(
         AssumeOp,
         CheckOp,
         ExtentsOp,
+        WindowOp,
         FloorRemOp,
         FloatToIntOp,
         *COLLECTIVES,

@@ -68,6 +68,7 @@ _ROWS = [
     OpRow("motif.assume", "meta"),
     OpRow("motif.check", "meta"),
     OpRow("motif.extents", "meta"),
+    OpRow("motif.window", "meta"),
 ]
 
 OPS: dict[str, OpRow] = {row.name: row for row in _ROWS}

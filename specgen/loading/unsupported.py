@@ -17,7 +17,7 @@ def check_supported(tree: Mapping, spec: Spec | None) -> list[Diagnostic]:
     kind = tree.get("kind")
     if spec is None and kind is not None:
         found["`kind: suite`"] = kind.span
-    for what, span in _constructs(tree, spec) if spec is not None else ():
+    for what, span in _constructs(spec) if spec is not None else ():
         if what not in found or span < found[what]:
             found[what] = span
     if not found:
@@ -28,10 +28,7 @@ def check_supported(tree: Mapping, spec: Spec | None) -> list[Diagnostic]:
     return [diagnostic("SG-UNSUPPORTED", span, f"not supported yet: {what}.", hint=hint, notes=notes)]
 
 
-def _constructs(tree: Mapping, spec: Spec) -> Iterator[tuple[str, Span]]:
-    for key in ("views",):
-        if key in tree.index:
-            yield f"`{key}`", tree.index[key].key.span
+def _constructs(spec: Spec) -> Iterator[tuple[str, Span]]:
     for argument in spec.args:
         if isinstance(argument, TileArg):
             yield "tile arguments", argument.name.span

@@ -118,9 +118,18 @@ _ELEMENT = (memref.LoadOp, memref.StoreOp, memref.AtomicRMWOp)
 
 def _disjoint(left: SSAValue, right: SSAValue) -> bool:
     """Whether two memories share nothing: different spaces, or storage of their own by `alloc` or by promise."""
+    left, right = _behind(left), _behind(right)
+    if left is right:
+        return False
     if space_of(left) != space_of(right):
         return True
     return _is_root(left) and _is_root(right) and (_own(left) or _own(right))
+
+
+def _behind(value: SSAValue) -> SSAValue:
+    """The buffer that a typed window looks at; other memories themselves."""
+    owner = value.owner
+    return owner.operands[0] if isinstance(owner, Operation) and owner.name == "motif.window" else value
 
 
 def _is_root(value: SSAValue) -> bool:

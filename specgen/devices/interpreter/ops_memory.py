@@ -16,6 +16,7 @@ from specgen.devices.interpreter import numerics
 from specgen.devices.interpreter.frame import Frame
 from specgen.devices.interpreter.memory import Memory
 from specgen.devices.interpreter.program import Compiler, Env, LocalMemory, Step, dtype_of, lanes_of, where
+from specgen.devices.interpreter.window import Window
 
 
 def _align(op: Operation) -> int:
@@ -24,7 +25,7 @@ def _align(op: Operation) -> int:
     return attribute.value.data if isinstance(attribute, IntegerAttr) else 1
 
 
-def _check_align(memory: Memory, index: list[Any], align: int, frame: Frame, place: str) -> None:
+def _check_align(memory: Memory | Window, index: list[Any], align: int, frame: Frame, place: str) -> None:
     """The claimed alignment, within the buffer; only the start of a vector counts."""
     offset: Any = 0
     for i, stride in zip(index, memory.strides, strict=True):
@@ -36,14 +37,14 @@ def _check_align(memory: Memory, index: list[Any], align: int, frame: Frame, pla
         )
 
 
-def _index(op: Operation, compiler: Compiler, count: int | None) -> Callable[[Env, Frame], tuple[Memory, list[Any]]]:
+def _index(op: Operation, compiler: Compiler, count: int | None) -> Callable[[Env, Frame], tuple[Any, list[Any]]]:
     """Reads memory and subscripts; those of a vector access have one more axis in front."""
     base = op.base if isinstance(op, _VECTOR_OPS) else op.memref  # type: ignore[attr-defined]
     slot, indices = compiler.slot(base), compiler.slots(op.indices)  # type: ignore[attr-defined]
     align, place = _align(op), where(op)
     numbers = None if count is None else np.arange(count, dtype=np.int64).reshape(-1, 1, 1)
 
-    def read(env: Env, frame: Frame) -> tuple[Memory, list[Any]]:
+    def read(env: Env, frame: Frame) -> tuple[Any, list[Any]]:
         memory, index = env[slot], [env[i] for i in indices]
         if align > 1:
             _check_align(memory, index, align, frame, place)
@@ -171,6 +172,15 @@ def _extents(op: Operation, compiler: Compiler) -> Step:
     return step
 
 
+def _window(op: Operation, compiler: Compiler) -> Step:
+    base, result, dtype = compiler.slot(op.operands[0]), compiler.slot(op.results[0]), dtype_of(op.results[0].type)
+
+    def step(env: Env, frame: Frame) -> None:
+        env[result] = Window(env[base], dtype)
+
+    return step
+
+
 HANDLERS: dict[str, Callable[[Operation, Compiler], Step | None]] = {
     "memref.load": _load,
     "memref.store": _store,
@@ -181,4 +191,5 @@ HANDLERS: dict[str, Callable[[Operation, Compiler], Step | None]] = {
     "memref.atomic_rmw": _atomic,
     "memref.alloc": _alloc,
     "motif.extents": _extents,
+    "motif.window": _window,
 }

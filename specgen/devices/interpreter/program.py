@@ -290,7 +290,7 @@ def _pair(attribute: Attribute | None) -> tuple[int, int] | None:
 
 
 _STORES = ("memref.store", "vector.store", "vector.maskedstore", "memref.atomic_rmw")
-_LOADS = ("memref.load", "vector.load", "vector.maskedload", "memref.atomic_rmw")
+_LOADS = ("memref.load", "vector.load", "vector.maskedload", "memref.atomic_rmw", "motif.window")
 
 
 def _uses(value: SSAValue) -> tuple[bool, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import MemRefType
@@ -262,6 +263,16 @@ def _extents(low: Lowering, op: Operation) -> None:
     bind_buffer(low, op.operands[0], tuple(op.operands[1:]))
 
 
+def _window(low: Lowering, op: Operation) -> None:
+    """The same place and the same descriptor, which ends where the buffer ends."""
+    base, *size = op.operands
+    memory, type_ = low.memory[base], op.results[0].type
+    assert isinstance(type_, MemRefType)
+    (extent,) = type_.get_shape()
+    sizes = (low.facts.exact(size[0]) or size[0],) if size else (extent,)
+    low.memory[op.results[0]] = replace(memory, type=type_, sizes=sizes)
+
+
 ROWS: dict[str, Row] = {
     "memref.load": _load,
     "vector.load": _load,
@@ -272,4 +283,5 @@ ROWS: dict[str, Row] = {
     "memref.atomic_rmw": _atomic,
     "memref.alloc": _alloc,
     "motif.extents": _extents,
+    "motif.window": _window,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from specgen.lowering.spirv import words
 from specgen.lowering.spirv.builder import Builder, Id
@@ -159,4 +159,23 @@ def _memory(e: Emitter, value: SSAValue, address: Id) -> Memory:
     shared = any(is_global(op) for op in e.function.walk())
     return Memory(
         "PhysicalStorageBuffer", element, STORED[element], address, extents_of(e, value, type_), align, shared
+    )
+
+
+def window(e: Emitter, op: Operation) -> None:
+    """`motif.window`: the address of a buffer as a pointer to other elements."""
+    base, *size = op.operands
+    type_ = op.results[0].type
+    assert isinstance(type_, MemRefType)
+    memory = e.memories.get(base)
+    if memory is None or memory.storage != "PhysicalStorageBuffer":
+        raise e.refuse(op, "a window on what is no buffer")
+    element = element_name(type_)
+    pointer = buffer_pointer(e.builder, STORED[element], read_only=_read_only(e, base))
+    address = memory.pointer
+    if STORED[element] != memory.stored:
+        address = e.emit("OpBitcast", address, type=pointer)
+    (extent,) = type_.get_shape()
+    e.memories[op.results[0]] = Memory(
+        memory.storage, element, STORED[element], address, tuple(size) or (extent,), memory.align, memory.shared
     )

@@ -16,6 +16,7 @@ from specgen.lowering.spirv import (
     mathematics,
     vectors,
 )
+from specgen.lowering.spirv.abi import window
 from specgen.lowering.spirv.emitter import Emitter
 from specgen.lowering.spirv.integers import Row
 from specgen.lowering.spirv.memory import allocate
@@ -40,6 +41,7 @@ ROWS: dict[str, Row] = {
     "motif.assume": nothing,
     "motif.check": nothing,
     "motif.extents": nothing,
+    "motif.window": window,
     "motif.fence": nothing,
 }
 """How each op is lowered, by op name."""
