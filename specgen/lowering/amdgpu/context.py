@@ -96,6 +96,7 @@ class Lowering:
         self.after: dict[Operation, list[Callable[[], None]]] = {}
         self.id_places: dict[str, int] = {}
         self.multiples: dict[tuple[str, int], Value] = {}
+        self.ordered: frozenset[Operation] = frozenset()
 
     # Sizes
 
@@ -194,6 +195,8 @@ class Lowering:
         """Lower one op."""
         self.b.place(debug.place_of(op))
         self.rows[op.name](self, op)
+        if op in self.ordered:
+            self.b.intrinsic_effect("amdgcn.sched.barrier", integer("i32", 0))
         for waiting in self.after.pop(op, ()):
             waiting()
 

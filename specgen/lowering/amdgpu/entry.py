@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
-from specgen.lowering.amdgpu import addresses, debug, types
+from specgen.lowering.amdgpu import addresses, debug, queues, types
 from specgen.lowering.amdgpu.builder import ModuleParts, integer
 from specgen.lowering.amdgpu.context import LoopMark, Lowering, Memory, number, word
 from specgen.lowering.amdgpu.optable import ROWS
@@ -77,6 +77,7 @@ def _function(low: Lowering, position: int) -> str:
     for argument in function.body.block.args:
         if isinstance(argument.type, MemRefType) and all(e >= 0 for e in argument.type.get_shape()):
             bind_buffer(low, argument, None)
+    low.ordered = queues.ordered_loads(function)
     low.run_block(function.body.block)
     node = low.b.module.metadata.node
     size = node(f"!{{{', '.join(f'i32 {n}' for n in low.workgroup_size)}}}")

@@ -255,30 +255,6 @@ def test_offsets_beyond_two_gigabytes_are_64_bits_wide(rows: int, wide: bool) ->
     assert row_bytes[1] == ("i64" if wide else "i32")
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx1151", "gfx1201"])
-def test_offsets_by_the_workgroup_stay_scalar_behind_a_branch(target: str) -> None:
-    """Both sides of the branch round the loop need the workgroup's offset. Merged into a vector register, it would
-    make of each access behind the branch a loop over the lanes, which shows as a loop that no source loop explains."""
-    body = """%c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %c32 = arith.constant 32 : index
-    %z = arith.constant 0.0 : f32
-    %t = "gpu.thread_id"() <{dimension = #gpu<dim x>}> : () -> index
-    %g = "gpu.block_id"() <{dimension = #gpu<dim x>}> {motif.range = array<i64: 0, 63>} : () -> index
-    %first = arith.muli %g, %c32 : index
-    %o = arith.addi %first, %t : index
-    %s = scf.for %k = %c0 to %n step %c1 iter_args(%a = %z) -> (f32) {
-      %v = memref.load %x[%k, %o] : memref<64x2048xf32>
-      %next = arith.addf %a, %v : f32
-      scf.yield %next : f32
-    } {motif.loop = "k"} loc("a.spec.yaml":5:3)
-    memref.store %s, %out[%o] : memref<2048xf32>"""
-    arguments = [scalar("n", "index", (0, 64)), buffer("x", "64x2048xf32"), buffer("out", "2048xf32", "write")]
-    (found,) = compiled(module(kernel("columns", arguments, body)), target).entries
-    assert [row["loop"] for row in found.machine_loops] == ["a.spec.yaml:5:3"]
-    assert "lane_move" not in found.instruction_mix
-
-
 def test_reads_behind_a_false_guard_do_not_happen() -> None:
     """The buffer is backed for three elements only; the guard keeps the others from being read."""
     body = (
@@ -443,7 +419,7 @@ def test_steady_loop_of_sum_rows(target: str) -> None:
 def test_sum_rows_on_gfx1151_is_small() -> None:
     """The published figures of the nearest peer are 376 bytes and 7 registers (for gfx11-generic)."""
     (found,) = sum_rows("gfx1151").entries
-    assert found.code_byte_count <= 376
+    assert found.code_byte_count <= 360
     assert found.vector_registers <= 7
     assert found.occupancy_percent == 100.0
     assert sum(found.instruction_mix.values()) * 4 <= found.code_byte_count
