@@ -118,15 +118,15 @@ class _Binder:
         self.head(ctx, dict(default.policies), {})
         from specgen.binding.evaluate import integer
 
+        number = integer(ctx, self.spec.registers, "`registers` is static")
         self.shared.facts_read.add("max_registers")
         target = self.shared.target
-        number = integer(ctx, self.spec.registers, "`registers` is static")
         if number is not None and number < 1:
+            ctx.report("SG-POLICY", f"`registers` is at least 1, not {number}.", at=self.spec.registers.span)
         elif number is not None and target.max_registers is not None and number > target.max_registers:
             message = f"`registers` is {number}; a work-item of `{target.name}` has at most {target.max_registers}."
             hint = "Lower it, or say under `requires` which targets the spec is for."
             ctx.report("SG-POLICY", message, at=self.spec.registers.span, hint=hint)
-            ctx.report("SG-POLICY", f"`registers` is at least 1, not {number}.", at=self.spec.registers.span)
         return number
 
     # --- entries -----------------------------------------------------------------------------------------------
