@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
+from xdsl.dialects.builtin import AnyFloat, ComplexType, FileLineColLoc, IndexType, IntegerType, LocationAttr
 from xdsl.ir import Attribute, TypeAttribute
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
@@ -72,6 +72,23 @@ class Lexer(MLIRLexer):
 
 
 @functools.lru_cache(_MOST)
+class _Element(AttrParser._TensorLiteralElement):
+    """An element of a dense attribute: for floats a hexadecimal number is their bits, as MLIR has it, not their value."""
+
+    def to_float(self, parser: AttrParser) -> float:
+        """The value of a decimal number."""
+        if self.span.text[:2] in ("0x", "0X"):
+            parser.raise_error("the bits of a float need its type", at_position=self.span)
+        return float(super().to_float(parser))
+
+    def to_type(self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType) -> Any:
+        """The element in the attribute's type."""
+        if isinstance(type, AnyFloat) and self.span.text[:2] in ("0x", "0X"):
+            assert isinstance(self.value, int)
+            return next(iter(type.iter_unpack(self.value.to_bytes(type.size, "little"))))
+        return super().to_type(parser, type)
+
+
 def _location(file: str, line: str, column: str) -> FileLineColLoc:
     return make(file, int(line), int(column))
 
@@ -102,6 +119,11 @@ class Reader(Parser):
     def parse_optional_properties_dict(self) -> dict[str, Attribute]:
         """`<{key = value, ...}>`, if it stands here."""
         return dict(self._remembered(_PROPERTIES, _properties, super().parse_optional_properties_dict))
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        """An element of a dense attribute, of a type that is not known yet."""
+        element = super()._parse_tensor_literal_element()
+        return _Element(element.is_negative, element.value, element.span)
 
     def _remembered(
         self, pattern: re.Pattern[str], memory: dict[str, _Parsed], parse: Callable[[], _Parsed]
