@@ -190,7 +190,8 @@ def _chained(
     if isinstance(result, Unknown):
         link()
         return UNKNOWN, following[0]
-    return _lazy(ctx, node, "and", ctx.expr.text_of(node), result, link), following[0]
+    at = ctx.expr.span_between(node.left, node.comparators[number - 1])
+    return _lazy(ctx, node, "and", ctx.expr.text_of(node), result, link, at), following[0]
 
 
 def _word_comparison(ctx: Context, node: ast.Compare) -> Any | None:
@@ -257,17 +258,18 @@ def _boolop(ctx: Context, node: ast.BoolOp) -> Any:
             continue
         first, last = node.values[0], node.values[number]
         text = ctx.expr.text[first.col_offset : last.end_col_offset]
+        at = ctx.expr.span_between(first, last)
         ctx.node = first
 
         def right(operand: ast.expr = operand) -> Value | Unknown:
             return condition(ctx, operand, f"an operand of `{symbol}`")
 
-        result = _lazy(ctx, node, symbol, text, result, right)
+        result = _lazy(ctx, node, symbol, text, result, right, at)
     return result
 
 
 def _lazy(
-    ctx: Context, node: ast.AST, symbol: str, text: str, left: Value, right: Callable[[], Value | Unknown]
+    ctx: Context, node: ast.AST, symbol: str, text: str, left: Value, right: Callable[[], Value | Unknown], at: Span
 ) -> Value | Unknown:
     """`left and right` or `left or right`: the right side runs only where the left does not decide."""
     if left.is_static and left.size is None:
@@ -280,7 +282,7 @@ def _lazy(
             return other
         both = convert.unify(ctx, (node, node), [left, other])
         return UNKNOWN if both is None else operators.conjunction(ctx, symbol, *both)
-    block, other = branch(ctx, left, symbol == "and", text, right)
+    block, other = branch(ctx, left, symbol == "and", text, right, at)
     if isinstance(other, Unknown):
         return other
     if other.size is not None:
@@ -396,8 +398,9 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Any:
     if test.size is not None:
         return _vector_choice(ctx, node, test)
     text = ctx.expr.text_of(node.test)
-    then_block, a = branch(ctx, test, True, text, lambda: value(ctx, node.body))
-    else_block, b = branch(ctx, test, False, text, lambda: value(ctx, node.orelse))
+    at = ctx.expr.span_of(node.test)
+    then_block, a = branch(ctx, test, True, text, lambda: value(ctx, node.body), at)
+    else_block, b = branch(ctx, test, False, text, lambda: value(ctx, node.orelse), at)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return UNKNOWN
     sides = _one_type(ctx, node, a, b, then_block, else_block)

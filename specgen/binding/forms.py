@@ -6,7 +6,8 @@ for the place at hand, those that hold there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 from specgen.binding.linear import Facts, Linear
 from specgen.binding.types import Scalar
@@ -106,7 +107,41 @@ def quotient(facts: Facts, a: Linear, b: Linear) -> Linear | None:
         rest = a - made.scaled(divisor)
         return rest, Linear(divisor - 1) - rest
 
-    return bounded(facts, "//", a, b, floor_rule, known)
+    made = bounded(facts, "//", a, b, floor_rule, known)
+    if made is not None and divisor is None:
+        for rows in _multiples_above(facts, a, b):
+            facts.note(rows.plus(-1) - made)
+    return made
+
+
+def _multiples_above(facts: Facts, a: Linear, b: Linear) -> Iterator[Linear]:
+    """Forms `n` with `a < n * b` here, so that `a // b < n` for a positive `b`: products that were computed, and
+    numbers of enclosing conditions."""
+    for other, product in _products(facts, b):
+        if facts.nonnegative(product.plus(-1) - a):
+            yield other
+    for fact in facts.passing.get(a.terms[-1][0], ()) if a.terms and b.terms else ():
+        whole = fact + a.plus(1)
+        count = Fraction(dict(whole.terms).get(b.terms[0][0], 0)) / b.terms[0][1]
+        if count.denominator == 1 and count > 0 and whole == b.scaled(int(count)):
+            yield Linear(int(count))
+
+
+def _products(facts: Facts, b: Linear) -> Iterator[tuple[Linear, Linear]]:
+    """Factors that were multiplied with `b`, and the products."""
+    for key, product in list(facts.known.items()):
+        if isinstance(key, tuple) and key[0] == "*" and b in key[1:]:
+            yield key[2] if key[1] == b else key[1], product
+
+
+def notice_positive(facts: Facts, b: Linear) -> None:
+    """Note that `b` is positive where a product of it is: `0 <= i < rows * cols` leaves no room for `cols == 0`."""
+    if b.number is not None or facts.interval(b)[0] != 0:
+        return
+    for other, product in _products(facts, b):
+        if facts.interval(other)[0] >= 0 and facts.nonnegative(product.plus(-1)):
+            facts.note(b.plus(-1))
+            return
 
 
 def remainder(facts: Facts, a: Linear, b: Linear) -> Linear | None:
@@ -130,6 +165,8 @@ def remainder(facts: Facts, a: Linear, b: Linear) -> Linear | None:
         return made
 
     made = facts.named(("%", a, b), make)
+    if divisor is None:
+        facts.note(b.plus(-1) - made)
     facts.narrow(made, (0, bhi - 1 if alo < 0 else min(bhi - 1, max(ahi, 0))))
     return made
 

@@ -59,12 +59,20 @@ def bind(
     shared = Shared(target, policies=dict(policies or {}))
     binder = _Binder(spec, shared, dict(params or {}))
     instance = binder.run()
+    if instance is not None and not shared.failed(spec) and _shares_memory(instance.entries[0]):
+        from specgen.binding.races import races
+
+        shared.diagnostics.update(dict.fromkeys(races(instance.entries[0], target.subgroup_size)))
     found = tuple(sorted(shared.diagnostics, key=lambda d: (d.span, d.code, d.message)))
     errors = [d for d in found if d.is_error]
     refused = bool(errors) and (shared.refused or all(d.code == knobs.REFUSED for d in errors))
     return Bound(
         None if errors else instance, found, frozenset(shared.facts_read), refused, tuple(dict.fromkeys(binder.notes))
     )
+
+
+def _shares_memory(entry: Entry) -> bool:
+    return any(op.name == "memref.alloc" and op.results[0].type.endswith(", 3 : i32>") for op in entry.body.ops)
 
 
 class _Refused(Exception):

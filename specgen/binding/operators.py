@@ -170,6 +170,8 @@ def check(ctx: Context, condition: Value, kind: str, message: str) -> None:
 
 def floor_division(ctx: Context, symbol: str, a: Value, b: Value) -> Value:
     """`//` or `%` with a safe divisor: a division by zero is a finding and gives 0."""
+    if b.lin is not None:
+        forms.notice_positive(ctx.facts, b.lin)
     lo, hi = ctx.interval(b)
     overflows = a.type.element.kind == "signed" and lo <= -1 <= hi and ctx.interval(a)[0] == a.type.element.limits[0]
     if (lo > 0 or hi < 0) and not overflows:

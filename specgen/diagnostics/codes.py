@@ -206,9 +206,9 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-CHECK",
         "a check cannot catch a wrong kernel",
-        "A check or benchmark lacks contents for an argument, names something that does not exist, gives values outside "
-        "of a declared range, has a tolerance that is none or more cases than can be run; or a check would also pass for "
-        "all-zero, constant or shifted results; or a kernel has no checks at all (a warning).",
+        "A check or benchmark lacks contents for an argument, names something that does not exist, gives values "
+        "outside of a declared range, has a tolerance that is none or more cases than can be run; or a check would "
+        "also pass for all-zero, constant or shifted results; or a kernel has no checks at all (a warning).",
         "A check that cannot fail proves nothing.",
         "checks:\n  zero:\n    given: {input: 0}\n    expect: {output: 0}",
         "checks:\n  rising:\n    given: {input: flat}\n    expect: {output: 2 * flat}",

@@ -33,6 +33,10 @@ class Expr:
             return self.span
         return piece_span(self.pieces, self.span, start, end)
 
+    def span_between(self, first: ast.expr, last: ast.expr) -> Span:
+        """From the start of one part to the end of another."""
+        return piece_span(self.pieces, self.span, first.col_offset, last.end_col_offset or first.col_offset)
+
     def text_of(self, node: ast.AST) -> str:
         """The author's characters for `node`, line breaks folded."""
         start, end = getattr(node, "col_offset", None), getattr(node, "end_col_offset", None)

@@ -128,7 +128,7 @@ def _variants(spec: Spec) -> list[Diagnostic]:
 
 
 def _unused(spec: Spec) -> list[Diagnostic]:
-    """Defines, params and policies that no expression names, memory that is never read, motifs that are never applied."""
+    """Params, policies and defines that no expression names, memory that nobody reads, motifs that nobody applies."""
     trees = [expr.tree for expr in expressions(spec)]
     names = [name for tree in trees for name in names_in(tree)]
     used = {name.id for name in names} | {name for tree in trees for name in called_in(tree)}

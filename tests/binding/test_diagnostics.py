@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from binding_helpers import ARGS, bound, errors, told
+from binding_helpers import ARGS, bound, errors, kernel, told
 
 TYPES = [
     ("- var: {t: 0.0}", ["1:12 SG-TYPE a float literal alone has no type. [Write `f32(0.0)`.]"]),
@@ -378,3 +378,22 @@ def test_settings_are_checked() -> None:
     assert told(result.diagnostics) == ["3:7 SG-POLICY `k` has no policy `dept`."]
     result = bound("- let: {a: 1}", params={"p": 3})
     assert told(result.diagnostics) == ["3:7 SG-PARAM `k` has no param `p`."]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("- let: {c: 'lane < n'}\n- let:\n    s: subgroup.sum(x[0, lane]) if c else f32(0)", "c"),
+        ("- let:\n    s: n > 3 and lane < 3 and subgroup.any(n > 1)", "n > 3 and lane < 3"),
+        ("- let:\n    s: 0 < lane < subgroup.sum(n)", "0 < lane"),
+        ("- let:\n    s: f32(1) if n > 1 else f32(2) if lane < 3 else subgroup.sum(x[0, lane])", "lane < 3"),
+        ("- if: lane < 3\n  then:\n  - barrier: workgroup", "lane < 3"),
+    ],
+)
+def test_the_note_of_a_collective_stands_at_the_condition(body: str, text: str) -> None:
+    spec = kernel(body)
+    (finding,) = (d for d in bound(body).diagnostics if d.code == "SG-COLL")
+    (note,) = finding.notes
+    line = spec.source.line(note.span.line)
+    assert note.message == "the condition"
+    assert line[note.span.column - 1 : note.span.end_column - 1] == text
