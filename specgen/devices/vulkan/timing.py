@@ -70,18 +70,17 @@ class Ring:
         session, size, whole = self._session, self._size, self.sets * self._size
         first = self._buffer if shared else session.buffer(size, host=True)
         self._layout.fill(first.view, self._args)
+        steps = [(done, min(done, whole - done)) for done in (size << n for n in range(64)) if done < whole]
         if shared:
-            for number in range(1, self.sets):
-                first.view[number * size : (number + 1) * size] = first.view[:size]
+            for done, count in steps:
+                first.view[done : done + count] = first.view[:count]
             return
 
         def body() -> None:
             session.copy(first, self._buffer, size)
-            done = size
-            while done < whole:
+            for done, count in steps:
                 session.barrier()
-                session.copy(self._buffer, self._buffer, min(done, whole - done), done)
-                done *= 2
+                session.copy(self._buffer, self._buffer, count, done)
             session.barrier()
 
         session.record(body)
