@@ -16,6 +16,7 @@ PAGES: dict[str, str] = {
     "emulator.md": "specgen.devices.amdgpu_emulator.optable_doc:markdown",
     "numerics.md": "specgen.numerics:page",
     "report.md": "specgen.report.schema:page",
+    "resources.md": "specgen.report.peer:page",
     "spec-reference.md": "specgen.reference:page",
 }
 """File under `docs/` -> `module:function` that returns its text."""

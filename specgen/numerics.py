@@ -93,7 +93,7 @@ TABLE: tuple[Promise, ...] = (
         "exp exp2",
         "f32",
         "1 ulp",
-        "2 ulp; `approximate`: 1 ulp of v_exp of the rounded product",
+        "2 ulp; `approximate`: 1 ulp of v_exp of the rounded product; below 2^-126 it may be 0",
         "3 + 2 |x| ulp",
         False,
     ),

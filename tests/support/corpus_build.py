@@ -17,7 +17,13 @@ from specgen.build import BuildOptions, build_paths
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 FILES = {p.name.split(".spec.")[0]: p for p in sorted(SPECS.rglob("*.spec.*"))}
 MOTIFS = tuple(n for n, p in FILES.items() if re.search(r'^kind *[:=] *"?motif\b', p.read_text(), re.MULTILINE))
-NAMES = tuple(name for name in FILES if name not in MOTIFS)
+LARGE = tuple(
+    name
+    for name, path in FILES.items()
+    if name not in MOTIFS and (path.parent.name == "attention" or name.startswith(("routed_row", "sum_paired")))
+)
+"""Kernels whose suites take minutes on the emulator: `test_large.py` runs a part of them, and all when slow tests run."""
+NAMES = tuple(name for name in FILES if name not in (*MOTIFS, *LARGE))
 AMD = tuple(t for t in targets.DEFAULT if targets.load(t).kind == "amdgpu")
 EXECUTABLE = tuple(t for t in AMD if t != "gfx1250")
 
