@@ -46,7 +46,7 @@ def _beyond_view(ctx: Context, view: Buffer, parts: list[Part], result: Value | 
 def _read(
     ctx: Context, node: ast.Subscript, buffer: Buffer, parts: list[Part], *, edge: bool = False
 ) -> Value | Unknown:
-    """Read from memory; with `edge` single elements beyond the extents are not read either."""
+    """Read from memory; with `edge` elements beyond the extents are not read, whichever subscript leads there."""
     wide = [p for p in parts if p.count is not None or p.each is not None]
     if len(wide) > 1:
         message = f"`{ctx.expr.text_of(node)}` has {len(wide)} ranges and is no vector."
@@ -56,15 +56,27 @@ def _read(
     if not edge:
         check_singles(ctx, buffer, parts)
     ctx.node = node
-    if not wide and edge:
-        return _edge_read(ctx, buffer, [p.start for p in parts if p.start is not None])
+    held = _inside_singles(ctx, buffer, parts) if edge else None
     if not wide:
-        return _scalar_read(ctx, buffer, [p.start for p in parts if p.start is not None])
+        starts = [p.start for p in parts if p.start is not None]
+        if held is None:
+            return _scalar_read(ctx, buffer, starts)
+        return guarded(ctx, held, _passthrough(ctx, buffer), lambda: _scalar_read(ctx, buffer, starts))
     part = wide[0]
     axis = parts.index(part)
     if part.each is not None:
-        return _gather(ctx, buffer, parts, axis, part.each)
-    return _range_read(ctx, buffer, parts, axis)
+        return _gather(ctx, buffer, parts, axis, part.each, _edge_mask(ctx, buffer, axis, part.each, held, edge))
+    return _range_read(ctx, buffer, parts, axis, held)
+
+
+def _edge_mask(ctx: Context, buffer: Buffer, axis: int, each: Value, held: Value | None, edge: bool) -> Value | None:
+    """Which elements of a vector of subscripts lie inside, where those beyond count as something."""
+    if not edge:
+        return None
+    size = each.size or 1
+    tests = [edges.inside(ctx, buffer, axis, element(ctx, each, number)) for number in range(size)]
+    mask = convert.from_elements(ctx, Vector(BOOL, size), tests)
+    return mask if held is None else operators.conjunction(ctx, "and", convert.spread(ctx, held, size), mask)
 
 
 def check_singles(ctx: Context, buffer: Buffer, parts: list[Part]) -> None:
@@ -96,16 +108,16 @@ def _scalar_read(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
     return guarded(ctx, any_of(ctx, ctx.mask), zero, lambda: load(ctx, buffer, indices))
 
 
-def _edge_read(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
-    """One element through a view with `outside`."""
-    inside = Value(BOOL, static=True)
-    for axis, index in enumerate(indices):
-        test = element(ctx, inside_mask(ctx, buffer, axis, index, 1), 0)
-        if inside.is_static:
-            inside = test if inside.static else inside
-        elif not test.is_static:
-            inside = operators.conjunction(ctx, "and", inside, test)
-    return guarded(ctx, inside, _passthrough(ctx, buffer), lambda: _scalar_read(ctx, buffer, indices))
+def _inside_singles(ctx: Context, buffer: Buffer, parts: list[Part]) -> Value | None:
+    """Whether the subscripts that are single elements lie inside; None when that is proven."""
+    result: Value | None = None
+    for axis, part in enumerate(parts):
+        if part.start is None or part.count is not None:
+            continue
+        test = edges.inside(ctx, buffer, axis, part.start)
+        if test.static is not True:
+            result = test if result is None else operators.conjunction(ctx, "and", result, test)
+    return result
 
 
 def load(ctx: Context, buffer: Buffer, indices: list[Value]) -> Value:
@@ -187,7 +199,8 @@ def _passthrough(ctx: Context, buffer: Buffer) -> Value:
     return made
 
 
-def _range_read(ctx: Context, buffer: Buffer, parts: list[Part], axis: int) -> Value | Unknown:
+def _range_read(ctx: Context, buffer: Buffer, parts: list[Part], axis: int, held: Value | None) -> Value | Unknown:
+    """A range; `held` says where the other subscripts lie inside."""
     part = parts[axis]
     assert part.start is not None
     assert part.count is not None
@@ -200,8 +213,9 @@ def _range_read(ctx: Context, buffer: Buffer, parts: list[Part], axis: int) -> V
         else:
             mask = inside_mask(ctx, buffer, axis, part.start, part.count)
     mask = _with_mask(ctx, mask, part.count)
-    if part.inside is not None:
-        mask = part.inside if mask is None else operators.conjunction(ctx, "and", part.inside, mask)
+    for test in (part.inside, None if held is None else convert.spread(ctx, held, part.count)):
+        if test is not None:
+            mask = test if mask is None else operators.conjunction(ctx, "and", test, mask)
     indices = [p.start for p in parts if p.start is not None]
     run = layouts.neighbours(buffer, axis, part.start, part.count)
     if run == part.count:
@@ -266,9 +280,11 @@ def _wider(ctx: Context, limits: tuple[int, int] | None, through: Value) -> tupl
     return min(limits[0], lo), max(limits[1], hi)
 
 
-def _gather(ctx: Context, buffer: Buffer, parts: list[Part], axis: int, each: Value) -> Value | Unknown:
+def _gather(
+    ctx: Context, buffer: Buffer, parts: list[Part], axis: int, each: Value, inside: Value | None
+) -> Value | Unknown:
     size = each.size or 1
-    mask = _with_mask(ctx, None, size)
+    mask = _with_mask(ctx, inside, size)
     node = parts[axis].node
 
     def one(number: int) -> Value:
