@@ -237,7 +237,10 @@ def _if(ctx: Context, statement: If) -> None:
     if isinstance(test, Value) and test.is_static:
         chosen, other = (statement.then, statement.orelse) if test.static else (statement.orelse, statement.then)
         block(ctx, chosen)
+        # What is dropped computes nothing: a policy that schedules the rest stays one that does no more than that.
+        held, ctx.in_schedule = ctx.in_schedule, True
         _names_of(ctx, other)
+        ctx.in_schedule = held
         return
     if isinstance(test, Unknown):
         for part in (statement.then, statement.orelse):

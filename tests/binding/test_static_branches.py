@@ -52,3 +52,20 @@ def test_a_variable_with_a_static_first_value_decides_nothing_in_a_loop():
     assert result.instance is not None
     assert [names for _, names in result.instance.entry("default").carried] == [("total", "last")]
     assert (run(body)["y"] == 0 + 1 + 2).all()
+
+
+def test_policies_of_loops_in_a_dropped_branch_are_schedule():
+    """`serial` has a depth of 1 whichever of two loops the word takes."""
+    loop = """
+  - for: row
+    in: range(8)
+    schedule: {pipeline: depth}
+    do:
+    - set: {total: "total + x[row, lane]"}
+"""
+    head = "policies:\n  depth: {default: 3, range: [1, 4]}\n  form: {default: up, choices: [up, down]}\n"
+    other = loop.replace("row", "line")
+    body = f"- var: {{total: f32(0)}}\n- if: form == up\n  then:{loop}  else:{other}- store:\n    y[lane]: total\n"
+    result = bound(body, head=head)
+    assert result.instance is not None
+    assert dict(result.instance.entry("serial").policies) == {"depth": 1, "form": "up"}
