@@ -68,8 +68,11 @@ def compile_ir(text: str, cpu: str, features: str = "") -> bytes:
 
 
 @functools.cache
-def assemble(body: str, cpu: str, lanes: int, arguments: tuple[tuple[str, int], ...], lds: int, size: int) -> bytes:
-    """A kernel `k` from assembly; `arguments` are (name, bytes), 8-byte ones being buffers."""
+def assemble(
+    body: str, cpu: str, lanes: int, arguments: tuple[tuple[str, int], ...], lds: int, size: int,
+    private: int = 0,
+) -> bytes:  # fmt: skip
+    """A kernel `k` from assembly; `arguments` are (name, bytes), 8-byte ones being buffers; memories in bytes."""
     if ASSEMBLER is None:
         pytest.skip("llvm-mc-19 is not installed")
     rows, at = [], 0
@@ -96,6 +99,7 @@ k:
 .p2align 6
 .amdhsa_kernel k
   .amdhsa_group_segment_fixed_size {lds}
+  .amdhsa_private_segment_fixed_size {private}
   .amdhsa_kernarg_size {at}
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
   .amdhsa_system_sgpr_workgroup_id_x 1
@@ -114,7 +118,7 @@ amdhsa.kernels:
     .kernarg_segment_size: {at}
     .kernarg_segment_align: 8
     .group_segment_fixed_size: {lds}
-    .private_segment_fixed_size: 0
+    .private_segment_fixed_size: {private}
     .wavefront_size: {lanes}
     .sgpr_count: 96
     .vgpr_count: 128

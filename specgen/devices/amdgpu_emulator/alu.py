@@ -13,7 +13,7 @@ import numpy as np
 from specgen.devices.amdgpu_emulator import decoder, pseudocode
 from specgen.devices.amdgpu_emulator.alu_rules import rules
 from specgen.devices.amdgpu_emulator.dpp import dpp_source, select_sdwa, store_sdwa
-from specgen.devices.amdgpu_emulator.emitter import Emitter, Unsupported
+from specgen.devices.amdgpu_emulator.emitter import Emitter, Unsupported, raw_bits
 from specgen.devices.amdgpu_emulator.instruction import EXEC, VCC, VECTOR, Instruction, sign_extend
 from specgen.devices.amdgpu_emulator.pseudocode import Untranslatable
 from specgen.devices.amdgpu_emulator.translate import Translator
@@ -24,6 +24,11 @@ SCALAR_FORMS: Final = frozenset({"SOP1", "SOP2", "SOPC", "SOPK"})
 
 _MASK_IN_SRC2: Final = re.compile(r"v_(cndmask|(add|sub|subrev)_co_ci|addc|subb|subbrev)")
 _SATURATING: Final = re.compile(r"v_(add|sub|subrev)(?:_nc)?_([ui])(16|32)$")
+_KEEPS_HALF: Final = re.compile(
+    r"v_(?:(?:fma|mad|div_fixup)_f16|mad_[ui]16|(?:mac|fmac|madak|madmk|fmaak|fmamk)_f16|(?:min3|max3|med3)_|(?:add|sub)_i16|bitop3_b16)"
+)
+"""16-bit operations of GFX9 that leave the other half of the register alone (CDNA3 ISA, V_MAD_F16 against
+V_MAD_LEGACY_F16; LLVM's `zeroesHigh16BitsOfDest` names those that clear it)."""
 _SIGN_FLAGS: Final = re.compile(r"v_dot[48]_i32_iu")
 
 
@@ -151,7 +156,7 @@ class AluEmitter:
             value = Value(f"({moved} >> u32(16))" if half else moved, "u32")
         elif inst.variant == "sdwa" and at < 2:
             value = select_sdwa(self.em, inst, at, operand.bits)
-        elif operand.bits == 16:
+        elif operand.bits == 16 and self.name != "s_cvt_hi_f32_f16":
             value = self._half_source(at, inst.fields[name], operand.number)
         else:
             value = self.em.source(inst.fields[name], 64 if operand.bits == 64 else 32, inst, operand.number)
@@ -307,10 +312,11 @@ class AluEmitter:
             self.em.store_vector(code, self._bits(), value, self.mask)
 
     def _store_16(self, code: int, value: Value) -> None:
-        """GFX9 clears the upper half unless it is the one selected; later parts keep the other half."""
+        """GFX9's older operations clear the upper half unless it is the one selected; all others keep the other."""
         high = bool(self.inst.get("opsel") >> 3 & 1)
-        if self.inst.arch.is_cdna and not high:
-            self.em.store_vector(code, 32, value, self.mask)
+        if self.inst.arch.is_cdna and not high and not _KEEPS_HALF.match(self.name):
+            bits = Value(f"np.asarray({raw_bits(value, 'u16')}).astype(u32)", "u32")
+            self.em.store_vector(code, 32, bits, self.mask)
             return
         half = self._half(code, high)
         self.em.store_half(half.code, half.high, value, self.mask)
@@ -371,16 +377,24 @@ def emit_mixed_fma(em: Emitter, inst: Instruction) -> None:
 def emit_bit_operation(em: Emitter, inst: Instruction) -> None:
     """`v_bitop3`: the result bit for each combination of three operand bits, from a table in the modifier fields."""
     table = inst.get("omod") << 6 | inst.get("abs") << 3 | inst.get("neg")
-    if inst.name != "v_bitop3_b32":
-        raise Unsupported("16-bit bit operation")
-    a, b, c = (em.source(inst.fields[name], 32, inst, "b32").code for name in ("src0", "src1", "src2"))
+    alu = AluEmitter(em, inst)
+    names = ("src0", "src1", "src2")
+    narrow = inst.name == "v_bitop3_b16"
+    if narrow:
+        words = [alu._half_source(at, inst.fields[name], "b16").code for at, name in enumerate(names)]
+    else:
+        words = [em.source(inst.fields[name], 32, inst, "b32").code for name in names]
     terms = [
-        " & ".join(word if row >> bit & 1 else f"~{word}" for word, bit in ((a, 2), (b, 1), (c, 0)))
+        " & ".join(word if row >> bit & 1 else f"~{word}" for word, bit in zip(words, (2, 1, 0), strict=True))
         for row in range(8)
         if table >> row & 1
     ]
-    text = " | ".join(f"({term})" for term in terms) if terms else em.number(0, "u32")
-    em.store_vector(inst.fields["vdst"], 32, Value(text, "u32"))
+    kind = "u16" if narrow else "u32"
+    value = Value(" | ".join(f"({term})" for term in terms) if terms else em.number(0, kind), kind)
+    if narrow:
+        alu._store_16(inst.fields["vdst"], value)
+    else:
+        em.store_vector(inst.fields["vdst"], 32, value)
 
 
 def emit_packed_move(em: Emitter, inst: Instruction) -> None:

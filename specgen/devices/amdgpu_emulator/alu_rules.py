@@ -103,6 +103,7 @@ def _bit_rules() -> dict[str, str]:
         for name in (f"s_clz_i32_u{width}", f"s_flbit_i32_b{width}"):
             rules[name] = f"D0.i32 = clz(S0.{word})"
         rules[f"s_cls_i32_i{width}"] = f"D0.i32 = cls(S0.i{width})"
+    rules["s_flbit_i32_i64"] = rules["s_cls_i32_i64"]
     rules["s_cls_i32"] = rules["s_flbit_i32"] = rules["v_cls_i32"] = rules["v_ffbh_i32"] = "D0.i32 = cls(S0.i32)"
     rules["v_clz_i32_u32"] = rules["v_ffbh_u32"] = "D0.i32 = clz(S0.u32)"
     rules["v_ctz_i32_b32"] = rules["v_ffbl_b32"] = "D0.i32 = ctz(S0.u32)"
@@ -147,6 +148,34 @@ def _integer_rules() -> dict[str, str]:
     }
 
 
+def _nibble_rules() -> dict[str, str]:
+    """Dot products of eight 4-bit numbers: fields of words, the signed ones shifted down from the top."""
+
+    def plain(source: str, k: int) -> str:
+        return f"32'I({source}.u32[{k + 3} : {k}])"
+
+    def signed(source: str, k: int) -> str:
+        return f"(({source}.i32 << {28 - k}) >> 28)"
+
+    def chosen(source: str, k: int) -> str:
+        return f"(NEG[{source[1]}] ? {signed(source, k)} : {plain(source, k)})"
+
+    kinds = {"v_dot8_u32_u4": plain, "v_dot8_i32_i4": signed, "v_dot8_i32_iu4": chosen}
+    return {
+        name: "D0.i32 = S2.i32 + " + " + ".join(f"{part('S0', k)} * {part('S1', k)}" for k in range(0, 32, 4))
+        for name, part in kinds.items()
+    }
+
+
+def _byte_rules() -> dict[str, str]:
+    """Two words shifted down and saturated to bytes, in the low half of the result."""
+    rules = {}
+    for name, low, high in (("i8", -128, 127), ("u8", 0, 255)):
+        parts = (f"(int_min(int_max(S{at}.i32 >> S2.u32[4 : 0], {low}), {high}).u32 & 255U)" for at in (0, 1))
+        rules[f"v_ashr_pk_{name}_i32"] = f"tmp = {next(parts)}; D0[15 : 0].u16 = 16'U(tmp | ({next(parts)} << 8U))"
+    return rules
+
+
 def _conversion_rules() -> dict[str, str]:
     pack = "D0.u32 = pack_rtz(S0.f32, S1.f32)"
     bf16 = "tmp[15 : 0].bf16 = f32_to_bf16(S0.f32); tmp[31 : 16].bf16 = f32_to_bf16(S1.f32); D0.u32 = tmp.u32"
@@ -159,6 +188,7 @@ def _conversion_rules() -> dict[str, str]:
         "v_cvt_rpi_i32_f32": "D0.i32 = f32_to_i32(floor(S0.f32 + 0.5F))",
         "v_cvt_flr_i32_f32": "D0.i32 = f32_to_i32(floor(S0.f32))",
         "s_cvt_pk_rtz_f16_f32": pack,
+        "s_cvt_hi_f32_f16": "D0.f32 = f16_to_f32(S0[31 : 16].f16)",
         "v_cvt_pk_i16_i32": (
             "tmp[15 : 0].i16 = 16'I(int_min(int_max(S0.i32, -32768), 32767));"
             "tmp[31 : 16].i16 = 16'I(int_min(int_max(S1.i32, -32768), 32767)); D0.u32 = tmp.u32"
@@ -180,6 +210,8 @@ def rules() -> Mapping[str, str]:
         **_transcendental_rules(),
         **_bit_rules(),
         **_integer_rules(),
+        **_nibble_rules(),
+        **_byte_rules(),
         **_conversion_rules(),
     }
 

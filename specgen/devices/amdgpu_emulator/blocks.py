@@ -11,8 +11,9 @@ from specgen.devices.amdgpu_emulator import alu, crosslane, hazards, matrix, mem
 from specgen.devices.amdgpu_emulator.decoder import DecodeError, decode
 from specgen.devices.amdgpu_emulator.emitter import Emitter, Unsupported, vector_index
 from specgen.devices.amdgpu_emulator.evidence import BlockCounts, classify, vector_bytes
-from specgen.devices.amdgpu_emulator.instruction import ARCHITECTURES, VECTOR, Instruction
+from specgen.devices.amdgpu_emulator.instruction import ARCHITECTURES, VCC, VECTOR, Instruction
 from specgen.devices.amdgpu_emulator.runtime import namespace
+from specgen.devices.amdgpu_emulator.state import SCALAR_COUNT
 from specgen.devices.amdgpu_emulator.values import Value
 from specgen.devices.base import DeviceError
 
@@ -63,6 +64,8 @@ class Program:
         self.sanitize = sanitize
         self.instructions = _reachable(code, entry, arch)
         self._index = {inst.offset: at for at, inst in enumerate(self.instructions)}
+        writes = (inst for inst in self.instructions if inst.name == "v_writelane_b32")
+        self._lane_registers = frozenset(vector_index(inst.fields["vdst"]) for inst in writes)
         self.blocks = self._form_blocks(entry, single)
         self.entry = next(block.number for block in self.blocks if self.instructions[block.first].offset == entry)
 
@@ -101,7 +104,7 @@ class Program:
     def compile(self, block: Block) -> Callable[..., Any]:
         """Translate a block; raises `DeviceError` with the instruction's text when one is not executed."""
         em = Emitter(self.arch, self.lanes)
-        checker = _Checker(em) if self.sanitize else None
+        checker = _Checker(em, self._lane_registers) if self.sanitize else None
         tally = _Tally(em, block.counts)
         condition = None
         steps = []
@@ -152,39 +155,92 @@ def _reachable(code: bytes, entry: int, arch: str) -> list[Instruction]:
 class _Checker:
     """Adds the unwritten-register checks to a block; a register is looked at once between changes of EXEC."""
 
-    def __init__(self, em: Emitter) -> None:
+    def __init__(self, em: Emitter, lane_registers: frozenset[int]) -> None:
+        """`lane_registers`: vector registers that the kernel puts scalars into, one lane at a time."""
         self._em = em
+        self._lane_registers = lane_registers
         self._vectors: set[int] = set()
         self._scalars: set[int] = set()
         em.emit("W = st.written")
 
     def instruction(self, inst: Instruction, index: int, start: int) -> None:
         em, touched = self._em, em_touched(self._em)
-        whole = inst.name in ("v_readlane_b32", "v_writelane_b32")
         mask = "True" if inst.name.startswith(("v_mfma", "v_wmma")) else None
         before = []
-        high = undefined_high(inst)
         copies = register_copies(inst)
-        for at in sorted(touched.reads_v - self._vectors - {high} - set(copies.values())):
-            if not whole:
-                before.append(f"if W.v[{at}] is not True: check_vector(st, {at}, ix, {mask or em.mask}, {index})")
-                self._vectors.add(at)
+        lanes = _lane_move(em, inst)
+        scalars = scalar_copies(inst)
+        unseen_v = {undefined_high(inst), *copies.values(), *lanes.vectors, *self._spilled(inst)}
+        for at in sorted(touched.reads_v - self._vectors - unseen_v):
+            before.append(f"if W.v[{at}] is not True: check_vector(st, {at}, ix, {mask or em.mask}, {index})")
+            self._vectors.add(at)
         scalar_high = inst.get("src2") + 1 if inst.name in WIDE_ADDENDS else None
-        for code in sorted(touched.reads_s - self._scalars - {scalar_high}):
+        for code in sorted(touched.reads_s - self._scalars - {scalar_high, *lanes.sources, *scalars.values()}):
             before.append(f"if W.s[{code}] is not True: check_scalar(st, {code}, ix, {index})")
             self._scalars.add(code)
         em.lines[start:start] = before
-        for at, source in copies.items():
-            em.emit(f"W.follow_v({at}, {source}, ix, {em.mask})")
-            self._vectors.discard(at)
-        for at in sorted(touched.writes_v - self._vectors - copies.keys()):
-            em.emit(f"if W.v[{at}] is not True: W.mark_v({at}, ix, {'True' if whole else mask or em.mask})")
+        self._follow(copies, lanes, scalars)
+        for at in sorted(touched.writes_v - self._vectors - copies.keys() - lanes.vectors):
+            em.emit(f"if W.v[{at}] is not True: W.mark_v({at}, ix, {mask or em.mask})")
             self._vectors.add(at)
-        for code in sorted(touched.writes_s - self._scalars):
+        for code in sorted(touched.writes_s - self._scalars - lanes.targets - scalars.keys()):
             em.emit(f"if W.s[{code}] is not True: W.mark_s({code}, ix)")
             self._scalars.add(code)
         if any("set_exec" in line for line in em.lines[start:]):
             self._vectors.clear()
+
+    def _follow(self, copies: dict[int, int], lanes: _LaneMove, scalars: dict[int, int]) -> None:
+        """What a copy leaves is as unwritten as what it was made from: the first real use is the finding."""
+        em = self._em
+        for at, source in copies.items():
+            em.emit(f"W.follow_v({at}, {source}, ix, {em.mask})")
+        for target, source in scalars.items():
+            em.emit(f"if W.s[{target}] is not True or W.s[{source}] is not True: W.copy_s({target}, {source}, ix)")
+        if lanes.text:
+            em.emit(lanes.text)
+        self._vectors -= copies.keys() | lanes.vectors
+        self._scalars -= scalars.keys() | lanes.targets
+
+    def _spilled(self, inst: Instruction) -> frozenset[int]:
+        """Registers that hold scalars in some of their lanes and that go to private memory as a whole."""
+        if inst.form != "SCRATCH" or "_store_" not in inst.name:
+            return frozenset()
+        first = vector_index(inst.get("data", "vsrc", default=VECTOR))
+        return self._lane_registers & set(range(first, first + 4))
+
+
+@dataclass(frozen=True)
+class _LaneMove:
+    """`v_writelane` or `v_readlane` of a kernel: its vector register, the scalar registers, and the line to emit."""
+
+    vectors: frozenset[int] = frozenset()
+    sources: frozenset[int] = frozenset()
+    targets: frozenset[int] = frozenset()
+    text: str = ""
+
+
+def _lane_move(em: Emitter, inst: Instruction) -> _LaneMove:
+    """Scalars are spilled to single lanes: each lane is as written as the scalar that it holds."""
+    if inst.name not in ("v_writelane_b32", "v_readlane_b32"):
+        return _LaneMove()
+    lane = em.source(inst.fields["src1"], 32, inst, "u32").code
+    if inst.name == "v_readlane_b32":
+        at, target = vector_index(inst.fields["src0"]), inst.fields["vdst"]
+        text = f"if W.v[{at}] is not True or W.s[{target}] is not True: W.read_lane({at}, {lane}, {target}, ix)"
+        return _LaneMove(frozenset({at}), targets=frozenset({target}), text=text)
+    at, source = vector_index(inst.fields["vdst"]), inst.fields["src0"]
+    if source >= SCALAR_COUNT:
+        return _LaneMove(frozenset({at}), text=f"if W.v[{at}] is not True: W.write_lane({at}, {lane}, None, ix)")
+    text = f"if W.v[{at}] is not True or W.s[{source}] is not True: W.write_lane({at}, {lane}, {source}, ix)"
+    return _LaneMove(frozenset({at}), frozenset({source}), text=text)
+
+
+def scalar_copies(inst: Instruction) -> dict[int, int]:
+    """Destination -> source of an instruction that only copies general scalar registers."""
+    words = {"s_mov_b32": 1, "s_mov_b64": 2}.get(inst.name, 0)
+    if not words or max(inst.fields["sdst"], inst.fields["ssrc0"]) >= VCC:
+        return {}
+    return {inst.fields["sdst"] + k: inst.fields["ssrc0"] + k for k in range(words)}
 
 
 WIDE_ADDENDS: Final = frozenset({"v_mad_u64_u32", "v_mad_i64_i32", "v_mad_co_u64_u32", "v_mad_co_i64_i32"})

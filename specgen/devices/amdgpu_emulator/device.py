@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from specgen.devices.base import Arguments, Artifact, DeviceError, DeviceFacts, Grid, Run, Timing, TimingPlan
-from specgen.devices.grids import default_grid
+from specgen.devices.launching import checked_counts, launch_one, workgroups
 
 NAME: Final = "amdgpu-emulator"
 
@@ -63,6 +63,13 @@ class EmulatedKernel:
 
         Raises `DeviceError` for arguments that do not fit and for instructions that are not executed.
         """
+        if self.artifact is None:
+            return self._launch(args, self._grid(grid, args), unwritten)
+        return launch_one(
+            self.artifact, self.code.symbol, args, grid, lambda counts: self._launch(args, counts, unwritten)
+        )
+
+    def _launch(self, args: Arguments, grid: Grid, unwritten: tuple[str, ...] | None) -> Run:
         from specgen.devices.amdgpu_emulator import evidence, executor, launch
         from specgen.devices.amdgpu_emulator.blocks import program
 
@@ -72,17 +79,17 @@ class EmulatedKernel:
             block.counts.lanes[:] = [0] * len(block.counts.lanes)
         reporter = self._reporter(prog)
         empty = self._only_written() if unwritten is None else frozenset(unwritten)
-        plan = launch.prepare(code, args, self._grid(grid, args), self.workgroup_size(), empty, reporter)
+        plan = launch.prepare(code, args, grid, self.workgroup_size(), empty, reporter)
         hits: dict[int, int] = {}
         pending: dict[int, tuple[int, int]] = {}
         granule = lds_granule(prog.instructions)
         for groups in plan.chunks():
             machine = launch.build_machine(plan, groups, reporter, granule, self.sanitize)
-            run = executor.Executor(prog, machine, plan.waves_per_group)
-            run.run()
-            for number, count in run.hits.items():
+            execution = executor.Executor(prog, machine, plan.waves_per_group)
+            execution.run()
+            for number, count in execution.hits.items():
                 hits[number] = hits.get(number, 0) + count
-            for at, (low, high) in run.pending.items():
+            for at, (low, high) in execution.pending.items():
                 before = pending.get(at, (low, high))
                 pending[at] = (min(before[0], low), max(before[1], high))
         outputs = {
@@ -125,10 +132,8 @@ class EmulatedKernel:
         if grid is None:
             if self.artifact is None:
                 raise DeviceError("the workgroup counts are not given and there is no manifest to tell them")
-            grid = default_grid(self.artifact, self.code.symbol, args)
-        if len(grid) != 3 or any(count < 0 for count in grid):
-            raise DeviceError(f"workgroup counts must be three numbers from 0 on, not {grid}")
-        return grid
+            return workgroups(self.artifact, self.code.symbol, args)
+        return checked_counts(grid)
 
     def _only_written(self) -> frozenset[str]:
         return frozenset(a["name"] for a in self.manifest.get("args", ()) if a.get("access") == "write")

@@ -1,9 +1,10 @@
-"""Which operations are executed, and how: found out by translating one instruction of every opcode."""
+"""Which operations are executed, and how: found by translating one instruction of each; and which are tested."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from specgen.devices.amdgpu_emulator import alu, crosslane, memory_ops
 from specgen.devices.amdgpu_emulator.alu_rules import rules
@@ -11,6 +12,7 @@ from specgen.devices.amdgpu_emulator.blocks import BRANCHES, NOTHING, SPECIAL, e
 from specgen.devices.amdgpu_emulator.decoder import samples
 from specgen.devices.amdgpu_emulator.emitter import Emitter, Unsupported
 from specgen.devices.amdgpu_emulator.instruction import ARCHITECTURES, Instruction
+from specgen.devices.amdgpu_emulator.semantics import Semantics, recorded
 
 
 def how(inst: Instruction) -> str:
@@ -63,12 +65,49 @@ def _executed(inst: Instruction) -> bool:
     return False
 
 
+HEAD: Final = """# Operations of the AMDGPU emulator
+
+One row an operation (or a variant encoding that our kernels use), one column an instruction family: how it is executed;
+empty cells are operations that the family lacks or that stop a kernel with their name. "Test" names the table under
+`tests/support/opcode_semantics` whose expectations, written from the instruction-set manuals and from nothing of the
+emulator, the operation is compared with bit by bit. "In artifacts" lists the families whose code objects of `specs/`
+contain it: a test fails for one of those that has no semantic test.
+
+| | {columns} |
+|---{rule}|
+| operations executed | {executed} |
+| with a semantic test | {tested} |
+| in artifacts | {present} |
+| in artifacts, without a test | {missing} |
+
+"""
+"""Text before the table."""
+
+
 def markdown() -> str:
-    """The table as a page: one row an operation, one column an architecture."""
-    tables = table()
-    names = sorted({name for rows in tables.values() for name in rows})
-    lines = ["| operation | " + " | ".join(tables) + " |", "|---" * (len(tables) + 1) + "|"]
+    """The page: figures, then one row an operation."""
+    tables, known = table(), recorded()
+    variants = {name for names in known.artifacts.values() for name in names if " " in name}
+    names = sorted({name for rows in tables.values() for name in rows} | variants)
+    lines = ["| operation | " + " | ".join(tables) + " | test | in artifacts |", "|---" * (len(tables) + 3) + "|"]
     for name in names:
-        cells = (rows.get(name, "") for rows in tables.values())
-        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        cells = [rows.get(name.split()[0], "") if " " not in name or name in known.artifacts[arch] else ""
+                 for arch, rows in tables.items()]  # fmt: skip
+        tests = sorted({known.tests[arch][name] for arch in tables if name in known.tests[arch]})
+        where = " ".join(arch for arch in tables if name in known.artifacts[arch])
+        lines.append(f"| `{name}` | " + " | ".join([*cells, ", ".join(tests), where]) + " |")
+    return _figures(tables, known) + "\n".join(lines) + "\n"
+
+
+def _figures(tables: Mapping[str, Mapping[str, str]], known: Semantics) -> str:
+    def row(count: Callable[[str], int]) -> str:
+        return " | ".join(str(count(arch)) for arch in tables)
+
+    return HEAD.format(
+        columns=" | ".join(tables),
+        rule="|---" * len(tables),
+        executed=row(lambda arch: len(tables[arch])),
+        tested=row(lambda arch: sum(" " not in name for name in known.tests[arch])),
+        present=row(lambda arch: len(known.artifacts[arch])),
+        missing=row(lambda arch: len(known.untested(arch))),
+    )

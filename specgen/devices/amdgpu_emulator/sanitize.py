@@ -59,13 +59,13 @@ class Reporter:
 
 
 _MANY: Final = 0xFFFF
-"""Reader mark when waves of different numbers have read."""
+"""Mark of reads or atomics when waves of different numbers have made them."""
 
 
 class LdsRaces:
     """Accesses of different waves to one place of workgroup memory that no barrier separates.
 
-    Each cell (of the smallest access width of the kernel) remembers its last write and its reads as
+    Each cell (of the smallest access width of the kernel) remembers its last write, its reads and its atomics as
     `phase << 16 | wave`. An access counts the barriers that its wave had signalled when it was made; a later
     access of another wave is ordered behind it when that wave has waited for more barriers than that.
     """
@@ -75,6 +75,7 @@ class LdsRaces:
         cells = size // granule + 1
         self._writer: Array = np.full(cells, -1, np.int64)
         self._reader: Array = np.full(cells, -1, np.int64)
+        self._atomic: Array = np.full(cells, -1, np.int64)
         self.signalled: Array = np.zeros((waves, 1), np.int64)
         self.waited: Array = np.zeros((waves, 1), np.int64)
         self._wave: Array = wave_in_group.astype(np.int64).reshape(waves, 1)
@@ -106,32 +107,37 @@ class LdsRaces:
     def read(self, flat: Array, mask: Mask, size: int, site: Site) -> None:
         """Note reads; a write of another wave in the same phase is a race."""
         cells, mark, waited, wave = self._context(flat, mask, size, site)
-        bad = self._conflict(self._writer[cells], waited, wave)
-        if bad.any():
-            self._found(bad, flat, mask, site, "read after a write")
-        known = self._reader[cells]
-        # Two waves that read in the same phase leave a mark that no single wave owns.
-        same = (known >> 16 == mark >> 16) & (known & _MANY != wave) & (known >= 0)
-        self._reader[cells] = np.where(same, mark | _MANY, mark)
-        self._settle_readers(cells, mark)
+        self._check(flat, mask, site, (waited, wave), "read", write=self._writer[cells], atomic=self._atomic[cells])
+        self._note(self._reader, cells, mark, wave)
 
-    def _settle_readers(self, cells: Array, mark: Array) -> None:
-        """Lanes of different waves in one instruction: the scatter kept only the last of them."""
-        kept = self._reader[cells]
+    def _check(
+        self, flat: Array, mask: Mask, site: Site, order: tuple[Array, Array], what: str, **earlier: Array
+    ) -> None:
+        """Report lanes that collide with the marks of earlier accesses, by their kind."""
+        for kind, marks in earlier.items():
+            bad = self._conflict(marks, *order)
+            if bad.any():
+                article = "an" if kind == "atomic" else "a"
+                self._found(bad, flat, mask, site, f"{what} after {article} {kind}")
+
+    def _note(self, marks: Array, cells: Array, mark: Array, wave: Array) -> None:
+        """Remember accesses that do not exclude one another: several waves in one phase leave a mark of no wave."""
+        known = marks[cells]
+        same = (known >> 16 == mark >> 16) & (known & _MANY != wave) & (known >= 0)
+        marks[cells] = np.where(same, mark | _MANY, mark)
+        # Lanes of different waves in one instruction: the scatter kept only the last of them.
+        kept = marks[cells]
         lost = (kept & _MANY != _MANY) & (kept != mark)
         if lost.any():
-            marks = np.broadcast_to(mark, cells.shape)
-            self._reader[cells[lost]] = marks[lost] | _MANY
+            marks[cells[lost]] = np.broadcast_to(mark, cells.shape)[lost] | _MANY
 
     def write(self, flat: Array, mask: Mask, size: int, site: Site) -> None:
         """Note writes; any access of another wave in the same phase is a race."""
         cells, mark, waited, wave = self._context(flat, mask, size, site)
-        bad = self._conflict(self._writer[cells], waited, wave)
-        if bad.any():
-            self._found(bad, flat, mask, site, "write after a write")
-        readers = self._conflict(self._reader[cells], waited, wave)
-        if readers.any():
-            self._found(readers, flat, mask, site, "write after a read")
+        self._check(
+            flat, mask, site, (waited, wave), "write",
+            write=self._writer[cells], read=self._reader[cells], atomic=self._atomic[cells],
+        )  # fmt: skip
         self._writer[cells] = mark
         marks = np.broadcast_to(mark, cells.shape)
         crossed = self._writer[cells] != marks
@@ -139,12 +145,12 @@ class LdsRaces:
             self._found(crossed, flat, mask, site, "write at the same time as a write")
 
     def atomic(self, flat: Array, mask: Mask, size: int, site: Site) -> None:
-        """Atomics race with plain accesses only; they are noted as reads so that plain writes collide with them."""
+        """Note atomics; they race with plain accesses of other waves, and not with one another."""
         cells, mark, waited, wave = self._context(flat, mask, size, site)
-        bad = self._conflict(self._writer[cells], waited, wave)
-        if bad.any():
-            self._found(bad, flat, mask, site, "atomic after a plain write")
-        self._reader[cells] = mark | _MANY
+        self._check(
+            flat, mask, site, (waited, wave), "atomic", write=self._writer[cells], read=self._reader[cells]
+        )  # fmt: skip
+        self._note(self._atomic, cells, mark, wave)
 
 
 def conflicting_lanes(

@@ -127,6 +127,46 @@ class _Written:
         whole[rows] = np.where(np.asarray(mask), have, whole[rows])
         self.v[at] = whole
 
+    def write_lane(self, at: int, lane: Array, source: int | None, ix: Any) -> None:
+        """One lane of a register is written exactly where the scalar register `source` (None: a constant) is."""
+        rows = slice(None) if ix is None else ix
+        known: Any = True if source is None else self.s[source]
+        own = self.v[at]
+        whole = np.ones(self._shape, bool) if own is True else np.zeros(self._shape, bool) if own is None else own
+        part = whole[rows]
+        have = known if known is True else np.zeros(len(part), bool) if known is None else known[rows][:, 0]
+        part[np.arange(len(part)), _lane_numbers(lane, part)] = have
+        whole[rows] = part
+        self.v[at] = True if (whole >= self.possible).all() else whole
+
+    def read_lane(self, at: int, lane: Array, target: int, ix: Any) -> None:
+        """A scalar register is written exactly where one lane of a vector register is."""
+        known = self.v[at]
+        if known is None or known is True:
+            self.follow_s(target, bool(known), ix)
+            return
+        part = known[slice(None) if ix is None else ix]
+        self.follow_s(target, part[np.arange(len(part)), _lane_numbers(lane, part)][:, None], ix)
+
+    def copy_s(self, target: int, source: int, ix: Any) -> None:
+        """A scalar register is written exactly where another one is."""
+        known = self.s[source]
+        if known is None or known is True:
+            self.follow_s(target, bool(known), ix)
+            return
+        self.follow_s(target, known[slice(None) if ix is None else ix], ix)
+
+    def follow_s(self, at: int, have: Any, ix: Any) -> None:
+        if have is True:
+            if self.s[at] is not True:
+                self.mark_s(at, ix)
+            return
+        own = self.s[at]
+        shape = (self._shape[0], 1)
+        whole = np.ones(shape, bool) if own is True else np.zeros(shape, bool) if own is None else own
+        whole[slice(None) if ix is None else ix] = have
+        self.s[at] = True if whole.all() else whole
+
     def mark_s(self, at: int, ix: Any) -> None:
         if ix is None:
             self.s[at] = True
@@ -136,6 +176,11 @@ class _Written:
         self.s[at][ix] = True
         if self.s[at].all():
             self.s[at] = True
+
+
+def _lane_numbers(lane: Array, waves: Array) -> Array:
+    """[waves] lane that a scalar operand names, as `v_readlane` takes it."""
+    return np.broadcast_to(lane, (waves.shape[0], 1))[:, 0] & np.uint32(waves.shape[1] - 1)
 
 
 def set_exec(st: Machine, ix: Any, active: Array) -> Mask:
@@ -224,11 +269,12 @@ def buffer_address(
         position = position + index.astype(np.int64) * stride
     elif stride.any():
         st.reporter.unsupported(site, "structured buffer descriptor without an index")
-    beyond = None
     if int(position.max()) + size > int(limit.min()) and (beyond := (position + size > limit) & mask).any():
         mask = np.broadcast_to(np.asarray(mask), shape) & ~beyond
         if offset is not None:
             beyond &= (offset < DROPPED_FROM) | (offset >= DROPPED_UNTIL)
+    else:
+        beyond = None
     if beyond is not None and beyond.any():
         at = int(position[beyond][0])
         detail = (

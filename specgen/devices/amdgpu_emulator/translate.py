@@ -93,7 +93,7 @@ class Translator:
                 number = float_of_bits(int(value.const), kind)
                 if number != number:  # keep the payload
                     return Value(f"u{WIDTH[kind]}({int(value.const)}).view({kind})", kind)
-                return Value(literal(number, kind), kind, number)
+                return Value(literal(number, kind), kind)  # not folded: the format's rounding and ranges apply
             return Value(literal(value.const, kind), kind, wrap(value.const, kind))
         if value.type in (kind, "mask"):
             return value
@@ -202,7 +202,7 @@ class Translator:
         if op in ("&&", "||"):
             return self._logic(op, left, right)
         if op in ("<<", ">>"):
-            kind = "u32" if left.type in ("u1", "mask") else left.type
+            kind = "u32" if left.type in ("u1", "mask", "u8") else left.type
             function = "shl" if op == "<<" else "shr"
             if right.const is not None and 0 <= int(right.const) < WIDTH[kind]:
                 return Value(f"({self.convert(left, kind)} {op} {kind}({int(right.const)}))", kind)
@@ -212,6 +212,8 @@ class Translator:
         if op == "**":
             return Value(f"ldexp(f64(1), {self.convert(right, 'i32')})", "f64")
         kind = self._common(left, right)
+        if op in ("+", "-", "*") and kind in ("u8", "i8"):
+            kind = kind[0] + "32"  # parts of words are added without a carry being lost
         if op in ("==", "!=", "<>", "<", ">", "<=", ">="):
             a, b = self.convert(left, kind), self.convert(right, kind)
             if op == "<>" and is_float(kind):  # less or greater: false for a NaN, unlike !=

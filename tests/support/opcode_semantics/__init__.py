@@ -1,0 +1,1 @@
+"""What every machine opcode means, written from the instruction-set manuals, and programs that test it."""
