@@ -8,13 +8,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from specgen.bench import schema
-from specgen.bench.folders import Built, opened
+from specgen.bench.folders import opened
 from specgen.bench.options import Request, UsageError, parse
 from specgen.bench.run import run
 from specgen.bench.text import Text
@@ -25,10 +24,12 @@ CLEAN, FINDINGS, USAGE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Made:
-    """What became of specs: the folders that were built, and whether any was not."""
+    """What became of specs: the folders that were built, whether any could not be, and which the device's target
+    does not admit, each `NAME: reason`."""
 
     folders: tuple[Path, ...]
-    broken: bool
+    broken: bool = False
+    refused: tuple[str, ...] = ()
 
 
 Build = Callable[[Sequence[Path], Path, Request], Made]
@@ -42,9 +43,9 @@ def main(arguments: Sequence[str], program: str, *, build: Build | None = None, 
     """
     try:
         request = parse(arguments, program, paths=folder is None)
-        with tempfile.TemporaryDirectory(prefix="specgen-bench-") as scratch, ExitStack() as files:
-            made = _built(request, Path(scratch), build) if folder is None else Made((folder,), False)
-            return _print(request, [opened(f) for f in made.folders], made.broken, files)
+        with tempfile.TemporaryDirectory(prefix="specgen-bench-") as scratch:
+            made = _built(request, Path(scratch), build) if folder is None else Made((folder,))
+            return _print(request, made)
     except UsageError as error:
         print(f"specgen: {error}", file=sys.stderr)
         if error.hint:
@@ -69,20 +70,21 @@ def _built(request: Request, scratch: Path, build: Build | None) -> Made:
         folders += found
         specs += [] if found else [path]
     if not specs:
-        return Made(tuple(folders), False)
+        return Made(tuple(folders))
     if build is None:
         raise UsageError(f"{specs[0]} holds no manifest of specgen", "built folders only: specgen build SPEC -o OUT")
     made = build(specs, scratch, request)
-    return Made((*folders, *made.folders), made.broken)
+    return replace(made, folders=(*folders, *made.folders))
 
 
-def _print(request: Request, folders: Sequence[Built], broken: bool, files: ExitStack) -> int:
+def _print(request: Request, made: Made) -> int:
     """Print the rows as they come (a JSON document at the end), and write them to the file of the call."""
     if request.output is not None and not request.output.absolute().parent.is_dir():
         raise UsageError(f"cannot write {request.output}: its folder does not exist")
     text = Text(request)
     rows: list[dict[str, Any]] = []
-    for row in _checked(run(request, folders, broken=broken)):
+    folders = [opened(folder) for folder in made.folders]
+    for row in _checked(run(request, folders, made.refused, broken=made.broken)):
         rows.append(row)
         if request.form == "jsonl":
             print(json.dumps(row, allow_nan=False), flush=True)

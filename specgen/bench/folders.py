@@ -48,6 +48,11 @@ class Built:
         return str(self.manifest["spec"]["name"])
 
     @property
+    def label(self) -> str:
+        """The name, with the set of params where the folder holds that of one: `NAME@columns=512`."""
+        return self.folder.name if self.folder.name.startswith(f"{self.name}@") else self.name
+
+    @property
     def entries(self) -> list[str]:
         """Names of the entry points: default, serial, others."""
         return [entry["name"] for entry in self.manifest["entries"]]

@@ -93,8 +93,8 @@ def case_name(case: Mapping[str, Any]) -> str:
 
 
 def group_name(built: Built, benchmark: Benchmark, case: Mapping[str, Any], target: str) -> str:
-    """`SPEC/BENCHMARK/CASE/TARGET`."""
-    return f"{built.name}/{benchmark.inputs.name}/{case_name(case)}/{target}"
+    """`SPEC/BENCHMARK/CASE/TARGET`; the spec with its set of params, where that is not the default one."""
+    return f"{built.label}/{benchmark.inputs.name}/{case_name(case)}/{target}"
 
 
 def make(folders: Sequence[Built], request: Request) -> Plan:
@@ -115,9 +115,9 @@ def make(folders: Sequence[Built], request: Request) -> Plan:
     for built in folders:
         targets = [t for t in built.targets(request.device) if not request.target or t in request.target]
         if not targets:
-            notes.append(f"{built.name}: built for no target that {request.device} runs")
+            notes.append(f"{built.label}: built for no target that {request.device} runs")
         elif not built.benchmarks:
-            notes.append(f"{built.name}: the spec has no `benchmarks:`")
+            notes.append(f"{built.label}: the spec has no `benchmarks:`")
         for target in targets:
             for benchmark in built.benchmarks:
                 for case in benchmark.inputs.cases():

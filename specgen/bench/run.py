@@ -21,11 +21,14 @@ from specgen.devices.base import DeviceError
 Row = dict[str, Any]
 
 
-def run(request: Request, folders: Sequence[Built], *, broken: bool = False) -> Iterator[Row]:
+def run(
+    request: Request, folders: Sequence[Built], refused: Sequence[str] = (), *, broken: bool = False
+) -> Iterator[Row]:
     """The rows of a call, the summary last; its `status` is 1 when anything failed or there was nothing to
     measure.
 
-    `broken` says that some of what was to be measured could not even be built. Raises `UsageError` for names that fit
+    `refused` are specs that the device's target does not admit, each `NAME: reason`; `broken` says that some could not
+    even be built. Raises `UsageError` for names that fit
     nothing and for a device that is absent.
     """
     start, run_id = time.perf_counter(), secrets.token_hex(6)
@@ -40,7 +43,7 @@ def run(request: Request, folders: Sequence[Built], *, broken: bool = False) -> 
         "host": platform.machine(),
         "options": request.shown(),
     }
-    for row in _rows(request, plan):
+    for row in _rows(request, plan, refused):
         counts[row["kind"]] += 1
         counts["wrong"] += row["kind"] == "dispatch_cost" and not row["correct"]
         yield row
@@ -60,8 +63,8 @@ def run(request: Request, folders: Sequence[Built], *, broken: bool = False) -> 
     }
 
 
-def _rows(request: Request, plan: Plan) -> Iterator[Row]:
-    for note in plan.notes:
+def _rows(request: Request, plan: Plan, refused: Sequence[str]) -> Iterator[Row]:
+    for note in (*refused, *plan.notes):
         yield {"kind": "skip", "row": note.partition(":")[0], "reason": note.partition(": ")[2]}
     for group in plan.groups:
         for row in group.rows:

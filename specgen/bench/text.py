@@ -33,6 +33,7 @@ class Text:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._group = ""
+        self._shown: dict[int, str] = {}
         self._makers: dict[str, Callable[[Row], str]] = {
             "plan": self._plan,
             "device": self._device,
@@ -78,6 +79,9 @@ class Text:
         if lines:
             lines[0] += f"  (on {row['device']}, {row['clock']})"
             lines.append(f"  {_sets(row)}")
+        first = self._shown.setdefault(row["work_item"], row["entry"])
+        if first != row["entry"]:
+            return "\n".join([*lines, f"  {row['entry']:<12} as {first}: the same work item"])
         head = f"  {row['entry']:<12} {duration(row['p50_seconds']):>10}"
         text = (
             f"{head}  p10 {duration(row['p10_seconds'])}  p90 {duration(row['p90_seconds'])}"
@@ -131,6 +135,8 @@ class Text:
         plan = f"{_count(row['logical_rows'], 'logical row')}, {_count(row['work_items'], 'physical work item')}"
         if row["dry_run"]:
             return f"{plan}; nothing was timed"
+        if not row["logical_rows"] and not row["skipped"]:
+            return ""
         return f"\n{plan}: {row['timed']} timed, {row['failed']} failed, {row['skipped']} skipped"
 
 

@@ -29,7 +29,7 @@ def build(specs: Sequence[Path], folder: Path, request: Request) -> Made:
     """Build specs for the device into a folder. Diagnostics go to standard error, for rows go to standard output."""
     from specgen.bench.command import Made
     from specgen.bench.options import UsageError
-    from specgen.build import BROKEN, BuildOptions, build_paths
+    from specgen.build import BROKEN, REFUSED, BuildOptions, build_paths
     from specgen.cli.build import status
     from specgen.diagnostics import render
     from specgen.targets import names
@@ -40,12 +40,17 @@ def build(specs: Sequence[Path], folder: Path, request: Request) -> Made:
     results: list[BuildResult] = build_paths(
         specs, BuildOptions(folder, targets_for(request)), jobs=os.cpu_count() or 1
     )
-    for result in results:
+    # Nobody asked for the target: that a spec does not admit it is no error of the spec.
+    refused = [] if request.target else [r for r in results if r.status == REFUSED]
+    others = [r for r in results if r not in refused]
+    for result in others:
         if result.diagnostics:
             click.echo(render.text(result.diagnostics, result.sources), err=True)
         if result.status == BROKEN:
             raise UsageError(f"{result.file}: {result.problem}")
-    return Made(tuple(r.folder for r in results if r.folder is not None), status(results) != 0)
+    reasons = [f"{r.name}: {r.diagnostics[0].message if r.diagnostics else r.status}" for r in refused]
+    built = [r.folder for r in results if r.folder is not None]
+    return Made(tuple(built), status(others) != 0, tuple(reasons))
 
 
 def targets_for(request: Request) -> tuple[str, ...]:

@@ -89,6 +89,32 @@ def test_a_spec_without_benchmarks_says_so(tmp_path: Path, capsys: pytest.Captur
     assert "skipped saxpy: the spec has no `benchmarks:`" in call.out
 
 
+def test_a_spec_that_the_devices_target_does_not_admit_is_skipped(tmp_path: Path) -> None:
+    """Unless the target was named: then the call asked for what cannot be."""
+    text = SAXPY.read_text().replace("launch:", "requires:\n- target.subgroup_size == 5\n\nlaunch:", 1)
+    (tmp_path / "saxpy.spec.yaml").write_text(text)
+    call = specgen_here("bench", tmp_path, "--dry-run")
+    assert call.status == 0
+    assert "skipped saxpy: `vulkan1.3-sg" in call.out
+    assert "`target.subgroup_size == 5` does not hold" in call.out
+    assert specgen_here("bench", tmp_path, "--dry-run", "--target", "vulkan1.3-sg32").status == 1
+
+
+def test_sets_of_params_have_rows_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = SAXPY.read_text().replace("args:", "params:\n  times: {default: 1, choices: [1, 2]}\n\nargs:", 1)
+    text = text.replace("a * x[at] + y[at]", "a * x[at] + y[at] * times").replace("+ kept", "+ kept * times")
+    text = text[: text.index("  integers:")] + text[text.index("  random:") :]
+    text = text.replace("each: {n: [65536, 16777216]}", "each: {n: [65536], times: [1, 2]}")
+    (tmp_path / "saxpy.spec.yaml").write_text(text)
+    out = built(tmp_path / "out", str(tmp_path / "saxpy.spec.yaml"))
+    _, rows = rows_of(capsys, out, "--dry-run", "--compare", "serial,narrow")
+    assert [(row["row"].rpartition("/vulkan")[0], row["entry"]) for row in of_kind(rows, "plan")] == [
+        (f"saxpy{label}/stream/n=65536,times={times}", entry)
+        for label, times in (("", 1), ("@times=2", 2))
+        for entry in ("serial", "narrow")
+    ]
+
+
 def test_help_tells_the_options() -> None:
     call = specgen_here("bench", "--help")
     assert call.status == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +138,7 @@ def test_text_and_file(out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "input sets exceed 1 MiB (--ring)" in text
     assert "saxpy/stream/n=65536/vulkan1.3  (on llvmpipe" in text or "/vulkan1.3  (on " in text
     assert "narrow against serial: " in text
+    assert re.search(r"^  serial +[\d.]+ [mu]s  p10", text, re.MULTILINE)
     assert "2 logical rows, 2 physical work items: 2 timed, 0 failed, 0 skipped" in text
     document = json.loads(files[0].read_text())
     assert document["version"] == schema.VERSION
@@ -181,6 +183,22 @@ sys.meta_path[:] = [Blocker()]
 """
 
 
+@pytest.mark.parametrize("devices", ["vulkan", ""])
+def test_a_suite_needs_pytest_besides(out: Path, devices: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three entries by the checks; devices that need more are skipped with the reason."""
+    monkeypatch.setenv("SPECGEN_DEVICES", devices)
+    path = out / "saxpy" / "test_saxpy.py"
+    options = ["-q", "-c", "/dev/null", "--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist", "-rs", str(path)]
+    options += ["--import-mode=importlib", "-p", "no:timeout"]
+    run = f"blocked.remove('pytest')\nimport pytest; sys.exit(pytest.main({options!r}))"
+    done = subprocess.run([sys.executable, "-c", BLOCKER + run], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"\d+ passed", done.stdout)
+    assert ("skipped" in done.stdout) == (not devices)
+    if not devices:
+        assert re.search(r"device interpreter is not available: .*No module named", done.stdout)
+
+
 @pytest.mark.parametrize("module", ["", "specgen", "specgen.bench"], ids=["script", "package", "module"])
 def test_a_built_folder_needs_numpy_and_a_loader_only(out: Path, module: str) -> None:
     options = [*SMALL, *BRIEF]
@@ -193,6 +211,7 @@ def test_a_built_folder_needs_numpy_and_a_loader_only(out: Path, module: str) ->
     done = subprocess.run([sys.executable, "-c", BLOCKER + run], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 timed, 0 failed, 0 skipped" in done.stdout
+    assert "  serial       as default: the same work item" in done.stdout.splitlines()
 
 
 def test_the_command_needs_no_compiler_for_built_folders(out: Path) -> None:
