@@ -65,7 +65,8 @@ def _back_end(plan: Planned, binary: AmdgpuBinary | SpirvBinary) -> dict[str, An
             "llvm": binary.llvm,
             "entries": {entry.name: entry.report for entry in binary.entries},
             "machine_loops": [row for entry in binary.entries for row in entry.machine_loops],
-            "findings": _findings(plan, [text for entry in binary.entries for text in entry.findings]),
+            "folded_loops": [*(row for entry in binary.entries for row in entry.folded_loops), *_straight(plan)],
+            "findings": list(dict.fromkeys(text for entry in binary.entries for text in entry.findings)),
             "barrier_places": {entry.name: entry.barriers for entry in binary.entries},
         }
     from specgen.report.spirv_words import entry_words
@@ -126,17 +127,13 @@ def _schedule(plan: Planned) -> dict[str, Any]:
     }
 
 
-def _findings(plan: Planned, texts: list[str]) -> list[str]:
-    """What the back end could not find, once each, and the scheduled loops that are no loops any more."""
+def _straight(plan: Planned) -> list[dict[str, str]]:
+    """Rows of `folded_loops` for scheduled loops that are no loops any more."""
     from specgen.ir import locations
 
     left = {(f.sym_name.data, locations.text(op)) for f in _functions(plan) for op in f.walk() if op.name == "scf.for"}
     low = plan.scheduled
     changed = [r.as_dict() for r in low.rows if r.depth > 1] + [r.as_dict() for r in low.unroll_rows if r.factor > 1]
-    gone = [
-        f"{row['function']}: the machine loop of {row['loop']} at {row['location']} was not found: the trip count is "
-        "known and its rounds became straight code"
-        for row in changed
-        if (row["function"], row["location"]) not in left
-    ]
-    return list(dict.fromkeys([*texts, *gone]))
+    gone = dict.fromkeys((r["function"], r["location"]) for r in changed if (r["function"], r["location"]) not in left)
+    reason = "the trip count is known and its rounds became straight code"
+    return [{"function": function, "loop": place, "form": "steady", "reason": reason} for function, place in gone]

@@ -63,6 +63,8 @@ class EntryEvidence:
     occupancy_percent: float
     instruction_mix: Mapping[str, int]
     loops: tuple[loops.MachineLoop, ...]
+    folded: tuple[LoopMark, ...]
+    """Source loops of which no backedge is left."""
     barriers: Mapping[tuple[str, int, int], Mapping[str, int]]
     """Barrier instructions by place (file, line, column), each with its count."""
     findings: tuple[str, ...]
@@ -87,6 +89,13 @@ class EntryEvidence:
     def machine_loops(self) -> list[dict[str, Any]]:
         """Rows of `machine_loops[]`."""
         return [_row(self.name, loop) for loop in self.loops]
+
+    @property
+    def folded_loops(self) -> list[dict[str, str]]:
+        """Rows of `folded_loops[]`: one a source loop and part of its schedule, however many copies it had."""
+        reason = "every backedge left is another loop's"
+        places = dict.fromkeys((mark.place, mark.form) for mark in self.folded)
+        return [{"function": self.name, "loop": loop, "form": form, "reason": reason} for loop, form in places]
 
 
 def _row(function: str, loop: loops.MachineLoop) -> dict[str, Any]:
@@ -128,6 +137,9 @@ def _entry(
     mix = Counter(classify(i.name) for b in blocks for i in b.instructions)
     memory = note[".group_segment_fixed_size"]
     seen = {loop.mark.discriminator for loop in found if loop.mark is not None}
+    missing = tuple(m for m in marks if m.discriminator not in seen)
+    # The code generator leaves no irreducible flow: a cycle is a natural loop, and those were all found.
+    explained = all(loop.mark is not None for loop in found)
     return EntryEvidence(
         name=name,
         code_byte_count=symbol.size,
@@ -144,7 +156,8 @@ def _entry(
         instruction_mix=dict(sorted(mix.items())),
         loops=tuple(found),
         barriers=_barriers(blocks),
-        findings=tuple(_missing(m) for m in marks if m.discriminator not in seen),
+        folded=missing if explained else (),
+        findings=() if explained else tuple(_missing(m) for m in missing),
     )
 
 

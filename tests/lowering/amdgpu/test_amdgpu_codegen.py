@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import struct
@@ -16,7 +17,8 @@ from amdgpu_kernels import POSITION, THREAD, buffer, compiled, emulate, for_targ
 from specgen import ir, targets
 from specgen.devices.amdgpu_emulator import EmulatedKernel
 from specgen.lowering import LoweringError, amdgpu
-from specgen.lowering.amdgpu import codegen, elf, entry, hsaco, legality, occupancy
+from specgen.lowering.amdgpu import asm, codegen, elf, entry, hsaco, legality, loops, occupancy
+from specgen.lowering.amdgpu.context import LoopMark
 from specgen.schedule import schedule
 
 SUM_ROWS = """builtin.module {
@@ -449,8 +451,8 @@ def test_reads_out_of_range_are_reported(target: str) -> None:
     assert {f.where.rsplit(":", 1)[0] for f in run.findings} <= {"sum_rows.spec.yaml:31", "sum_rows.spec.yaml"}
 
 
-def test_a_loop_that_is_not_found_is_a_finding() -> None:
-    """A loop of one round leaves no machine loop."""
+def test_a_loop_without_a_backedge_is_told_as_folded() -> None:
+    """A loop of one round leaves no machine loop, and the function has no other."""
     body = (
         THREAD
         + """%c0 = arith.constant 0 : index
@@ -466,7 +468,24 @@ def test_a_loop_that_is_not_found_is_a_finding() -> None:
     text = module(kernel("once", [buffer("x", "64xf32"), buffer("out", "64xf32", "write")], body))
     (found,) = compiled(text, "gfx1151").entries
     assert found.machine_loops == []
-    assert found.findings == ("the machine loop of k at a.spec.yaml:5:3 was not found",)
+    assert found.findings == ()
+    reason = "every backedge left is another loop's"
+    assert found.folded_loops == [{"function": "once", "loop": "a.spec.yaml:5:3", "form": "", "reason": reason}]
+
+
+def test_a_loop_that_may_be_there_is_not_told_as_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a machine loop that no source loop explains, nothing is known of the source loops that were not found."""
+    found = loops.find
+
+    def without_marks(blocks: list[asm.Block], marks: tuple[LoopMark, ...]) -> list[loops.MachineLoop]:
+        return [dataclasses.replace(loop, mark=None) for loop in found(blocks, marks)]
+
+    monkeypatch.setattr(loops, "find", without_marks)
+    (entry_evidence,) = sum_rows("gfx1151").entries
+    assert entry_evidence.folded_loops == []
+    assert [row["loop"] for row in entry_evidence.machine_loops] == ["not found"] * 2
+    assert len(entry_evidence.findings) == 2
+    assert all(f"at {FOR_LINE}" in text and "was not found" in text for text in entry_evidence.findings)
 
 
 PRESSURE = """declare i32 @llvm.amdgcn.workitem.id.x()
