@@ -12,7 +12,7 @@ from specgen.binding.instance import BufferParam, Operand, Param, ScalarParam
 from specgen.binding.knobs import static_environment, type_of
 from specgen.binding.linear import Linear
 from specgen.binding.names import declare
-from specgen.binding.types import INDEX, Scalar, Vector
+from specgen.binding.types import INDEX, SCALARS, Scalar, Vector
 from specgen.binding.values import (
     UNIFORM,
     VARYING,
@@ -43,6 +43,31 @@ def arguments(ctx: Context) -> tuple[Param, ...]:
         if isinstance(arg, BufferArg):
             made |= _buffer(ctx, arg)
     return tuple(made[a.name.text] for a in ctx.spec.args if a.name.text in made)
+
+
+PUSH_CONSTANT_BYTES = 128
+"""What every Vulkan device takes (Vulkan 1.3, "Required Limits": the least `maxPushConstantsSize`)."""
+_ADDRESS_BYTES = 8
+
+
+def check_passed(ctx: Context, args: tuple[Param, ...]) -> None:
+    """SG-LAUNCH, as a refusal of the target, at the argument that a Vulkan device need not take any more.
+
+    Arguments have natural alignment and the order of their declaration (docs/design-notes.md, ABI).
+    """
+    end = 0
+    for arg in args:
+        size = SCALARS[arg.type].size if isinstance(arg, ScalarParam) else _ADDRESS_BYTES
+        end = -(-end // size) * size + size
+        if end <= PUSH_CONSTANT_BYTES:
+            continue
+        ctx.shared.facts_read.add("kind")
+        if ctx.shared.target.kind == "spirv":
+            ctx.shared.refused = True
+            name = ctx.shared.target.name
+            message = f"the arguments up to here take {end} bytes; `{name}` is sure to pass {PUSH_CONSTANT_BYTES}."
+            ctx.report("SG-LAUNCH", message, at=arg.span, hint="Take fewer arguments, or read parts of one buffer.")
+        return
 
 
 def _vector(ctx: Context, arg: VectorArg) -> None:

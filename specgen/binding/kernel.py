@@ -162,6 +162,7 @@ class _Binder:
         if not knobs.requirements(ctx) or self.shared.refused:
             raise _Refused
         self.args = arguments.arguments(ctx)
+        arguments.check_passed(ctx, self.args)
         windows.windows(ctx)
         found = launch.launch(ctx)
         if self.shared.refused:

@@ -220,12 +220,12 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "SG-LOOP U2",
-        "too many iterations to unroll",
-        "The trip count overflows or is larger than 4294967295, or the copies would be more than the tool writes out.",
-        "Code of that size is never meant.",
+        "too much code to unroll",
+        "The copies of the loop, each with all operations of the body, would be more than 8192 operations.",
+        "Code of that size is never meant, and compiling it takes minutes.",
         _loop("unroll: full", bounds="10000000000"),
         _loop("unroll: 4", bounds="10000000000"),
-        "Give a factor.",
+        "Give a smaller factor.",
     ),
     Code(
         "SG-LOOP U3",

@@ -79,7 +79,7 @@ _ROWS = [
         "Give the inner loop `unroll: full` in linear order and constant bounds.",
     ),
     Rule("U1", "a full unroll needs an exact trip count", "Use a factor, or bounds whose distance is constant."),
-    Rule("U2", "the trip count of a full unroll is at most 65536", "Use a factor instead of `full`."),
+    Rule("U2", "the copies of an unrolled loop are at most 8192 operations", "Use a smaller factor."),
     Rule("U3", "the step is a positive constant", "Use a constant positive step in `range`."),
     Rule("U4", "a full unroll's trip count does not depend on its lower bound", "Make the bounds' distance exact."),
     Rule("U5", "the factor is exact and not negative", "Use a factor of 0 or more, or `full`."),

@@ -21,8 +21,8 @@ from specgen.schedule.rows import UnrollRow
 from specgen.schedule.rules import Rejected, broken
 from specgen.schedule.tails import continue_serially, serial_side
 
-FULL_MAX = 65536
-"""The most copies that a full unroll makes."""
+MOST_OPERATIONS = 8192
+"""Operations in the copies of one loop: LLVM needs about 20 s for as many, and the square of the time for more."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
     if request.factor is None or (trips is not None and trips <= request.factor):
         full(loop, request, step, knowledge, log)
         return
+    _check_size(loop, request.factor)
     tail = _tail(loop, request, knowledge)
     log.unrolls.append(_row(loop, request, "stripmined", step, trips, tail))
     _Strips(loop, request, step, tail, knowledge).rewrite()
@@ -110,8 +111,7 @@ def full(loop: scf.ForOp, request: Request, step: int, knowledge: Knowledge, log
     trips = knowledge.trip_count(loop)
     if trips is None:
         raise Rejected([_open_count(loop, knowledge)])
-    if trips > FULL_MAX:
-        raise Rejected([broken("U2", loop, f"{trips} copies", found=str(trips), allowed=(f"at most {FULL_MAX}",))])
+    _check_size(loop, trips)
     log.unrolls.append(_row(loop, request, "unrolled", step, trips, "none"))
     emit = _before(loop)
     like = knowledge.counter(loop)
@@ -120,6 +120,15 @@ def full(loop: scf.ForOp, request: Request, step: int, knowledge: Knowledge, log
     if counters:
         results = emit_copies(Body(loop), request.order, emit, counters, results, step)
     replace(loop, results)
+
+
+def _check_size(loop: scf.ForOp, copies: int) -> None:
+    """Raises `Rejected` (U2) for copies that would be more code than can be compiled."""
+    size = sum(1 for _ in loop.body.walk())
+    if copies * size > MOST_OPERATIONS:
+        message = f"{copies} copies of a body of {size} operations"
+        allowed = (f"at most {MOST_OPERATIONS // size} copies",)
+        raise Rejected([broken("U2", loop, message, found=str(copies), allowed=allowed)])
 
 
 def _open_count(loop: scf.ForOp, knowledge: Knowledge) -> Diagnostic:
