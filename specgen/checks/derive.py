@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from specgen.checks.cases import Buffer, Check, Signature, prepare
+from specgen.checks.cases import Buffer, Check, Reference, Signature, prepare
 from specgen.checks.trips import Loop, scheduled_loops, serial_function, touched_rows
 from specgen.checks.values import FormulaError
 from specgen.expressions import evaluate_formula
@@ -79,8 +79,8 @@ def derive(
     for scalar in sorted({loop.scalar for loop in loops}):
         own = [(loop, places[loop.location]) for loop in loops if loop.scalar == scalar]
         made = _for_scalar(scalar, own, checks, signature, ranges, function)
-        if made is None:
-            notes.append(f"No derived cases follow `{scalar}`: it has no range, or no check has inputs that fit.")
+        if isinstance(made, str):
+            notes.append(f"No derived cases follow `{scalar}`: {made}.")
         else:
             result.append(made)
     return Derivation(tuple(result), tuple(sorted(plans, key=lambda p: _order(p.location))), tuple(notes))
@@ -126,14 +126,15 @@ def _for_scalar(
     signature: Signature,
     ranges: Mapping[str, Mapping[str, Any]],
     function: Any,
-) -> Derived | None:
+) -> Derived | str:
+    """The check of the loops that follow a scalar, or why there is none."""
     row = ranges[scalar]
     if row["range"] is None or not isinstance(row["range"][0], int):
-        return None
+        return "it has no range"
     source = _source(checks)
     values = _candidates(row, loops)[:MOST_CASES]
     if source is None:
-        return None
+        return "every check takes its inputs from a Python reference, which a derived case cannot ask for others"
     generic = replace(source[0], given=_generic(source[0], signature, ranges), backing={})
     best: tuple[Check, list[dict[str, Any]]] = (source[0], [])
     for check in (source[0], generic):
@@ -143,7 +144,7 @@ def _for_scalar(
             best = check, kept
     check, cases_ = best
     if not cases_:
-        return None
+        return "no check has inputs that fit"
     given = {n: g for n, g in check.given.items() if n not in cases_[0]}
     made = Check(f"trips_{scalar}", given, None, {}, tuple(cases_), _backing(check, cases_[0]))
     return Derived(made, tuple(_reason(loop, schedules) for loop, schedules in loops))
@@ -179,8 +180,8 @@ def _candidates(row: Mapping[str, Any], loops: Sequence[tuple[Loop, Sequence[Sch
 
 def _source(checks: Sequence[Check]) -> tuple[Check, dict[str, Any]] | None:
     """The check whose inputs a derived one takes over and its most demanding case: the first with random contents if
-    any, else the first."""
-    plain = [c for c in checks if not c.needs_oracle()]
+    any, else the first. Its expectation is not taken over, so it may be a reference's; its inputs may not."""
+    plain = [c for c in checks if not any(isinstance(g, Reference) for g in c.given.values())]
     ranked = sorted(plain, key=lambda c: not any("uniform" in str(g) for g in c.given.values()))
     if not ranked:
         return None

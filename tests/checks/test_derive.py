@@ -1,5 +1,7 @@
 """Cases derived from the schedule, against trip counts worked out by hand."""
 
+from pathlib import Path
+
 import pytest
 
 from specgen import ir, manifest
@@ -137,7 +139,32 @@ def test_large_arguments_are_left_to_the_spec(derived):
         ("row: 64, lane: 32", f"row: {2 * rows}, lane: 32"),
     )
     assert checks == {}
-    assert suite.notes == ("No derived cases follow `row_count`: it has no range, or no check has inputs that fit.",)
+    assert suite.notes == ("No derived cases follow `row_count`: no check has inputs that fit.",)
+
+
+def _only_check(given: str) -> tuple[str, str]:
+    """All checks of sum_rows replaced by one whose results come from Python."""
+    text = (Path(__file__).parents[2] / "specs/streaming/sum_rows.spec.yaml").read_text()
+    old = text[text.index("checks:") : text.index("benchmarks:")]
+    new = f"checks:\n  python:\n    each: {{row_count: [3, 9]}}\n    given: {{input: {given}}}\n"
+    return old, new + "    expect: {reference: oracle.py:sums}\n\n"
+
+
+def test_results_of_a_reference_do_not_keep_cases_from_being_derived(derived, tmp_path):
+    (tmp_path / "oracle.py").write_text("def sums(case): ...\ndef rows(case): ...\n")
+    checks, suite, _ = derived("streaming/sum_rows.spec.yaml", _only_check("flat"))
+    check = checks["trips_row_count"].check
+    assert [case["row_count"] for case in check.cases()] == [0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 63, 64]
+    assert (check.expect, check.given) == (None, {"input": "flat"})
+    assert suite.notes == ()
+
+
+def test_inputs_of_a_reference_do_and_the_suite_says_so(derived, tmp_path):
+    (tmp_path / "oracle.py").write_text("def sums(case): ...\ndef rows(case): ...\n")
+    checks, suite, _ = derived("streaming/sum_rows.spec.yaml", _only_check("{reference: oracle.py:rows}"))
+    assert checks == {}
+    (note,) = suite.notes
+    assert note.startswith("No derived cases follow `row_count`: every check takes its inputs from a Python reference")
 
 
 def test_touched_rows_follow_the_loop(derived):
