@@ -76,9 +76,6 @@ KINDS = {
 }
 
 REFUSED = {
-    "B09": "staging by `view` is not there: hand-staged loops are tested",
-    "B16": "`place: workgroup` and `buffers` are not there: test_b16 pins the refusal",
-    "B19": "views are not there: hand-staged inputs are tested, test_b19 pins the refusal of two views",
     "B27": "tile products are not there: test_b27 pins their refusal, and the abort itself is provoked in LLVM",
     "B32": "`schedule: {band}` is not there: mapped ids are tested, test_b32 pins the refusal",
     "B57": "sweeps and a cache of winners are not there: build keys are tested, test_b57 pins the refusal",

@@ -350,6 +350,33 @@ def test_b09_fixed_length_keeps_one_buffer() -> None:
         assert np.array_equal(left["out"], rows.sum(0) - rows[3]), depth
 
 
+def test_b09_a_staged_view_under_a_guard() -> None:
+    """What the compiler places itself needs uniform bounds only: it is pipelined with the memory of the serial loop."""
+    text = GUARDED_STAGE.replace(
+        """    - store: {"tile[lane]": value}   # here
+    - barrier: workgroup    # the barrier
+    - set: {total: "total + tile[63 - lane]"}
+    - barrier: workgroup
+""",
+        """    - view: {tile: "x[row, :]"}
+      schedule: {place: workgroup}
+    - set: {total: "total + tile[63 - lane]"}
+""",
+    )
+    text = text.replace('  - let: {value: "x[row, lane]"}\n', "").replace(
+        "memory:\n  tile: {space: workgroup, type: f32, shape: {at: 64}}\n", ""
+    )
+    x = np.arange(8 * 64, dtype=np.float32)
+    rows = x.reshape(8, 64)[:, ::-1]
+    for depth in (1, 2, 3):
+        printed = ir.print_module(plan(text, depth=depth).scheduled.module)
+        assert printed.count("memref.alloc()") == 1, "the serial entry reads in place"
+        for count in range(9):
+            left = run(text, {"count": count, "x": x[: count * 64], "out": zeros(64)}, depth=depth)
+            wanted = rows[[row for row in range(count) if row != 3]].sum(0)
+            assert np.array_equal(left["out"], wanted), (depth, count)
+
+
 KEPT_START = """\
 spec: 1
 kind: kernel
