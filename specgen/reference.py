@@ -43,6 +43,15 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("loop_schedule",),
     ),
     (
+        "Schedules of reads and conditionals",
+        "`early`: the reads of the statement are issued as soon as their addresses are known in its block, and what they "
+        "are computed from moves along; a store or barrier that they would pass and that may concern what they read is "
+        "SG-LOOP. `split`: the loop around the `if` is cut where the condition changes, into two loops without the test. "
+        "The condition compares the counter (times a number, plus what the loop does not change) by `<`, `<=`, `>` or "
+        "`>=`, parts joined by `and` or `or` in one direction; anything else is SG-LOOP. Both keep every bit.",
+        ("read_schedule", "if_schedule"),
+    ),
+    (
         "Implementations of motifs",
         "They compete at each application: those whose `target` (a target, one that stands for others, or a family: "
         "gfx9, gfx11, gfx12, spirv) and `requires` hold, the exact target first, then one that stands for it, then any; "

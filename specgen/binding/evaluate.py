@@ -9,7 +9,7 @@ from typing import Any as Anything
 from typing import TypeVar
 
 from specgen.binding import convert, functions, memory, operators, slices
-from specgen.binding.builder import Block
+from specgen.binding.builder import Attributes, Block
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.instance import Region
 from specgen.binding.linear import Linear
@@ -271,7 +271,7 @@ def _boolop(ctx: Context, node: ast.BoolOp) -> Any:
 def _lazy(
     ctx: Context, node: ast.AST, symbol: str, text: str, left: Value, right: Callable[[], Value | Unknown], at: Span
 ) -> Value | Unknown:
-    """`left and right` or `left or right`: the right side runs only where the left does not decide."""
+    """`left and right` or `left or right`: the right side runs only where the left (`text`, `at`) does not decide."""
     if left.is_static and left.size is None:
         return left if left.static is (symbol == "or") else right()
     chosen = left if symbol == "and" else None
@@ -355,7 +355,13 @@ def reopened(ctx: Context, block: Block, emit: Callable[[], T]) -> T:
 
 
 def if_op(
-    ctx: Context, test: Value, blocks: tuple[Block, Block], pairs: list[tuple[Value, Value]], *, hints: tuple[str, ...]
+    ctx: Context,
+    test: Value,
+    blocks: tuple[Block, Block],
+    pairs: list[tuple[Value, Value]],
+    *,
+    hints: tuple[str, ...],
+    extra: Attributes = (),
 ) -> list[Value]:
     """An `scf.if` that yields one value of each pair; integer results are bounded by both sides."""
     regions = []
@@ -369,7 +375,12 @@ def if_op(
             reopened(ctx, block, finish)
         regions.append(Region((), tuple(block.ops)))
     made = ctx.emit(
-        "scf.if", (ctx.operand(test),), tuple(a.type.ir for a, _ in pairs), hints=hints, regions=tuple(regions)
+        "scf.if",
+        (ctx.operand(test),),
+        tuple(a.type.ir for a, _ in pairs),
+        hints=hints,
+        extra=extra,
+        regions=tuple(regions),
     )
     return [_merged(ctx, test, o.name, a, b) for o, (a, b) in zip(made, pairs, strict=True)]
 

@@ -11,7 +11,7 @@ from specgen.binding import arguments, collectives, knobs, launch, memories, mot
 from specgen.binding.context import Context, Shared
 from specgen.binding.evaluate import static
 from specgen.binding.instance import Entry, Instance, Op, Operand, Param, PolicyValue, Region
-from specgen.binding.loops import serial_schedule
+from specgen.binding.loops import SCHEDULED, serial_schedule
 from specgen.binding.statements import all_statements, block
 from specgen.binding.values import Value, Word
 from specgen.diagnostics import Diagnostic, Note, Span
@@ -318,6 +318,8 @@ def _serial(region: Region) -> Region:
             op = replace(op, regions=tuple(_serial(r) for r in op.regions))
             if op.name == "scf.for":
                 op = replace(op, extra=serial_schedule(op.extra))
+        if any(key in SCHEDULED for key, _ in op.extra):
+            op = replace(op, extra=tuple((k, v) for k, v in op.extra if k not in SCHEDULED))
         ops.append(op)
     return replace(region, ops=tuple(ops))
 

@@ -253,6 +253,10 @@ def _schedule(ctx: Context, statement: For) -> tuple[tuple[str, Attribute], ...]
     return serial_schedule(tuple(result)) if ctx.serial else tuple(result)
 
 
+SCHEDULED = ("motif.split", "motif.early")
+"""Attributes of other operations than loops that the serial variant does without."""
+
+
 def serial_schedule(extra: tuple[tuple[str, Attribute], ...]) -> tuple[tuple[str, Attribute], ...]:
     """The attributes of a loop in the serial variant: depth and factor 1, no lead."""
     ones = ("motif.pipeline", "motif.unroll")
@@ -287,6 +291,20 @@ def _number(
         ctx.report(f"SG-LOOP {rule}".strip(), f"{what} is in [{lo}, {hi}]; `{expr.text}` is {number}.", at=expr.span)
         return None
     return number
+
+
+def flag(ctx: Context, expr: Expr | None, key: str) -> bool:
+    """The truth of a schedule key, false without it and in the serial variant."""
+    if expr is None:
+        return False
+    held, ctx.in_schedule = ctx.in_schedule, True
+    found = static(ctx, expr, f"`{key}` is static")
+    ctx.in_schedule = held
+    if isinstance(found, Value) and isinstance(found.static, bool):
+        return found.static and not ctx.serial
+    if not isinstance(found, Unknown):
+        ctx.report("SG-TYPE", f"`{key}` is true or false, not `{expr.text}`.", at=expr.span)
+    return False
 
 
 def word(ctx: Context, expr: Expr, key: str, allowed: tuple[str, ...]) -> str | None:

@@ -7,7 +7,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from specgen.binding import barriers, convert, loops, motifs, staging, stores, views
+from specgen.binding import barriers, convert, early, loops, motifs, staging, stores, views
+from specgen.binding.builder import Attributes
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import branch, condition, expression, if_op, value
 from specgen.binding.formula import decided
@@ -102,8 +103,10 @@ def outside_value(ctx: Context, expr: Expr | None) -> Value | None:
 
 
 def _let(ctx: Context, statement: Let) -> None:
+    soon = statement.schedule.early if statement.schedule is not None else None
+    wanted, first = loops.flag(ctx, soon, "early"), len(ctx.builder.blocks[-1].ops)
     if statement.schedule is not None:
-        for key in ("early", "lanes", "fragments"):
+        for key in ("lanes", "fragments"):
             if getattr(statement.schedule, key) is not None:
                 unsupported(ctx, statement.span, f"the schedule key `{key}`")
     held, ctx.outside = ctx.outside, outside_value(ctx, statement.outside)
@@ -112,6 +115,8 @@ def _let(ctx: Context, statement: Let) -> None:
     else:
         for entry in statement.entries:
             _introduce(ctx, statement.kind, entry)
+    if wanted and soon is not None:
+        early.mark(ctx, first, soon)
     ctx.outside = held
 
 
@@ -226,8 +231,7 @@ def unsupported(ctx: Context, span: Span, what: str) -> None:
 
 
 def _if(ctx: Context, statement: If) -> None:
-    if statement.split is not None:
-        unsupported(ctx, statement.split.span, "the schedule key `split`")
+    cut = loops.flag(ctx, statement.split, "split")
     with ctx.within(statement.condition):
         test = condition(ctx, statement.condition.tree, "the condition of `if`")
         if isinstance(test, Value) and test.size is not None:
@@ -244,11 +248,11 @@ def _if(ctx: Context, statement: If) -> None:
         return
     if isinstance(test, Unknown):
         for part in (statement.then, statement.orelse):
-            held = {n.text: n.value for n in carried(ctx, part)}
+            before = {n.text: n.value for n in carried(ctx, part)}
             block(ctx, part)
-            _restore(ctx, held)
+            _restore(ctx, before)
         return
-    _dynamic_if(ctx, statement, test)
+    _dynamic_if(ctx, statement, test, (("motif.split", True),) if cut else ())
 
 
 def _restore(ctx: Context, values: dict[str, Any]) -> None:
@@ -256,7 +260,7 @@ def _restore(ctx: Context, values: dict[str, Any]) -> None:
         ctx.scope.assign(text, old)
 
 
-def _dynamic_if(ctx: Context, statement: If, test: Value) -> None:
+def _dynamic_if(ctx: Context, statement: If, test: Value, extra: Attributes) -> None:
     variables = carried(ctx, (*statement.then, *statement.orelse))
     before = {n.text: n.value for n in variables}
     text = statement.condition.text
@@ -277,7 +281,7 @@ def _dynamic_if(ctx: Context, statement: If, test: Value) -> None:
     with ctx.at_place(statement.span):
         pairs = [(results[0][i], results[1][i]) for i in changed]
         hints = tuple(variables[i].text for i in changed)
-        merged = if_op(ctx, test, (blocks[0], blocks[1]), pairs, hints=hints)
+        merged = if_op(ctx, test, (blocks[0], blocks[1]), pairs, hints=hints, extra=extra)
     for i, new in zip(changed, merged, strict=True):
         ctx.scope.assign(variables[i].text, new)
 

@@ -199,6 +199,10 @@ class SubgroupShuffleXorOp(IRDLOperation):
     mask = prop_def(IntegerAttr)
 
 
+EARLY = "motif.early"
+"""On a read (or a conditional around reads) to be issued as soon as its address is known; on the fence behind it."""
+
+
 @irdl_op_definition
 class FenceOp(IRDLOperation):
     """A source-order fence: nothing moves across it in the schedule of a back end; no run-time cost."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading.walk import bodies, statements
-from specgen.model import BufferArg, For, If, Let, Spec, Statement, TileArg
+from specgen.model import BufferArg, For, Let, Spec, Statement, TileArg
 from specgen.schema.tree import Mapping
 
 
@@ -47,11 +47,9 @@ def _constructs(spec: Spec) -> Iterator[tuple[str, Span]]:
 def _in_statement(statement: Statement) -> Iterator[tuple[str, Span]]:
     match statement:
         case Let(schedule=schedule) if schedule is not None:
-            for key in ("early", "lanes", "fragments"):
+            for key in ("lanes", "fragments"):
                 value = getattr(schedule, key)
                 if value is not None:
                     yield f"`schedule: {{{key}}}`", value.span
         case For(schedule=schedule) if schedule.through is not None:
             yield "`schedule: {through}`", schedule.through.span
-        case If(split=split) if split is not None:
-            yield "`schedule: {split}`", split.span

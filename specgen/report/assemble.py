@@ -123,6 +123,7 @@ def _schedule(plan: Planned) -> dict[str, Any]:
             "rows": [row.as_dict() for row in scheduled.rows],
             "stages": [row.as_dict() for row in scheduled.stages],
         },
+        "loop_splits": {"rows": [row.as_dict() for row in scheduled.split_rows]},
         "loop_unrolls": {"rows": [row.as_dict() for row in scheduled.unroll_rows]},
     }
 

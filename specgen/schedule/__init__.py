@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from specgen.diagnostics import Diagnostic
-from specgen.schedule.rows import PipelineRow, StageRow, UnrollRow
+from specgen.schedule.rows import PipelineRow, SplitRow, StageRow, UnrollRow
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -30,6 +30,7 @@ class Scheduled:
     stages: tuple[StageRow, ...]
     unroll_rows: tuple[UnrollRow, ...]
     diagnostics: tuple[Diagnostic, ...]
+    split_rows: tuple[SplitRow, ...] = ()
 
 
 def schedule(

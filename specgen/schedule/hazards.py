@@ -71,7 +71,7 @@ class Hazards:
             return False
         if left is right:
             return not self._apart(one, other, distance)
-        return not _disjoint(left, right)
+        return not disjoint(left, right)
 
     def _apart(self, one: Operation, other: Operation, distance: int) -> bool:
         """Whether two accesses of single elements of one memory certainly differ in a subscript."""
@@ -116,7 +116,7 @@ class Hazards:
 _ELEMENT = (memref.LoadOp, memref.StoreOp, memref.AtomicRMWOp)
 
 
-def _disjoint(left: SSAValue, right: SSAValue) -> bool:
+def disjoint(left: SSAValue, right: SSAValue) -> bool:
     """Whether two memories share nothing: different spaces, or storage of their own by `alloc` or by promise."""
     left, right = _behind(left), _behind(right)
     if left is right:

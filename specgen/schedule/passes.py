@@ -11,7 +11,8 @@ from specgen.diagnostics import Diagnostic, has_errors
 from specgen.ir.verified import Verifier
 from specgen.schedule import Dump, Scheduled, policy
 from specgen.schedule.barriers import check_split_barriers
-from specgen.schedule.rows import PipelineRow, StageRow, UnrollRow
+from specgen.schedule.early import EarlyReads, check_early
+from specgen.schedule.rows import PipelineRow, SplitRow, StageRow, UnrollRow
 
 
 @dataclass
@@ -21,6 +22,7 @@ class Log:
     rows: list[PipelineRow] = field(default_factory=list)
     stages: list[StageRow] = field(default_factory=list)
     unrolls: list[UnrollRow] = field(default_factory=list)
+    splits: list[SplitRow] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def refuse(self, *diagnostics: Diagnostic) -> None:
@@ -45,12 +47,13 @@ def pipeline() -> tuple[Pass, ...]:
     """The passes in order."""
     from specgen.schedule.cleanup import CleanUp
     from specgen.schedule.read_ahead import ReadAhead
+    from specgen.schedule.split import SplitLoops
     from specgen.schedule.unroll import Unroll
 
-    return (ReadAhead(), Unroll(), CleanUp())
+    return (SplitLoops(), ReadAhead(), Unroll(), EarlyReads(), CleanUp())
 
 
-PASSES = ("pipeline", "unroll", "clean-up")
+PASSES = ("split", "pipeline", "unroll", "early", "clean-up")
 """Names of the passes in order, for `--dump-ir after:NAME`."""
 
 
@@ -63,13 +66,12 @@ def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool, verified: bool)
     module = source.clone()
     log = Log()
     for function in policy.kernels(module):
-        policy.number(function)
-        log.refuse(*check_split_barriers(function))
+        log.refuse(*check_split_barriers(function), *check_early(function))
     verifier = Verifier(module, verified=verified)
     verifier.verify()
     for step in pipeline():
-        if has_errors(log.diagnostics) or (only_plan and step.name == PASSES[-1]):
-            break
+        if step.name != PASSES[0] and (has_errors(log.diagnostics) or (only_plan and step.name == PASSES[-1])):
+            break  # what the first pass refuses is told beside what was refused before it
         step.run(module, log)
         if has_errors(log.diagnostics):
             break
@@ -81,7 +83,12 @@ def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool, verified: bool)
         _check_consumed(module, log)
     result = source if refused or only_plan else module
     return Scheduled(
-        result, tuple(log.rows), tuple(dict.fromkeys(log.stages)), _unique(log.unrolls), tuple(log.diagnostics)
+        result,
+        tuple(log.rows),
+        tuple(dict.fromkeys(log.stages)),
+        _unique(log.unrolls),
+        tuple(log.diagnostics),
+        tuple(log.splits),
     )
 
 

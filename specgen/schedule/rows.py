@@ -51,6 +51,22 @@ class StageRow(_Row):
 
 
 @dataclass(frozen=True)
+class SplitRow(_Row):
+    """A loop that was cut where a condition changes.
+
+    `first` says which side of the conditional the first half runs, `cut` where the second one starts when that is
+    known.
+    """
+
+    function: str
+    loop: str
+    location: str
+    condition: str
+    first: str
+    cut: int | None = None
+
+
+@dataclass(frozen=True)
 class UnrollRow(_Row):
     """A loop with an `unroll` policy.
 

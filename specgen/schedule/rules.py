@@ -103,6 +103,31 @@ _ROWS = [
         "Remove `lead`.",
         numbered=False,
     ),
+    Rule(
+        "split-loop",
+        "`split` stands in a counted loop, with only `if` in between",
+        "Remove `split`, or write the loop as a `for`.",
+        numbered=False,
+    ),
+    Rule(
+        "split-condition",
+        "the condition of `split` is monotone in the counter",
+        "Compare the counter (times a number, plus what the loop does not change) by `<`, `<=`, `>` or `>=`, or remove "
+        "`split`.",
+        numbered=False,
+    ),
+    Rule(
+        "split-participants",
+        "work-items that meet in the loop agree on the condition of `split`",
+        "Remove `split`, or compare with a value that is the same for all of them.",
+        numbered=False,
+    ),
+    Rule(
+        "early",
+        "nothing that an `early` read passes may write what it reads",
+        "Move the `let` behind it, or remove `early`.",
+        numbered=False,
+    ),
     Rule("lead-value", "`lead` is 0 or more, or `auto`", "Use 0 or more, or `auto`.", numbered=False),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.gpu import BlockIdOp, ThreadIdOp
 from xdsl.ir import Attribute, Operation
 
-from specgen.ir.dialect import SubgroupReduceOp, SubgroupShuffleXorOp
+from specgen.ir.dialect import EARLY, SubgroupReduceOp, SubgroupShuffleXorOp
 from specgen.ir.dialect import integer as attribute_value
 from specgen.lowering.amdgpu import lanes, types
 from specgen.lowering.amdgpu.builder import floating, integer
@@ -278,7 +278,12 @@ def _wait(low: Lowering, op: Operation) -> None:
 
 
 def _fence(low: Lowering, op: Operation) -> None:
-    """Nothing moves across it in LLVM's schedule."""
+    """Nothing moves across it in LLVM's schedule.
+
+    Behind early reads it also looks like a store to anything: LLVM would sink them to where they are used.
+    """
+    if EARLY in op.attributes:
+        low.b.effect('call void asm sideeffect "", "~{memory}"()')
     low.b.intrinsic_effect("amdgcn.sched.barrier", integer("i32", 0))
 
 

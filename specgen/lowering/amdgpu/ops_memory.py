@@ -9,6 +9,7 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from specgen.ir.dialect import EARLY
 from specgen.lowering.amdgpu import types
 from specgen.lowering.amdgpu.addresses import Address, address, buffer_offsets, pointer
 from specgen.lowering.amdgpu.builder import integer
@@ -58,7 +59,9 @@ def load(low: Lowering, op: Operation, memory: Memory, at: Address, type_: Attri
     pieces = _through_descriptor(low, memory, at, type_)
     if pieces is None:
         source = pointer(low, op, memory, at)
-        tag = "" if memory.shared else f", !invariant.load {low.b.module.metadata.node('!{}')}"
+        # LLVM sinks invariant loads past anything, to where they are used; an early read is to stay where it is.
+        varies = memory.shared or EARLY in op.attributes
+        tag = "" if varies else f", !invariant.load {low.b.module.metadata.node('!{}')}"
         return low.b.emit(text, f"load {text}, {source}, align {_power(at.align)}{tag}")
     count, piece = pieces
     step = types.bits_text(piece) * (types.count_text(piece) or 1) // 8
