@@ -143,7 +143,7 @@ def _line(result: BuildResult, verbose: bool) -> str:
         return f"{result.file}: {result.name}: {result.status}"
     text = f"{result.file}: {result.name}: {result.status}: {result.folder} ({len(result.targets)} targets)"
     if result.refused and (verbose or result.status == BUILT):
-        text += f"; not for {', '.join(result.refused)} (its `requires`)"
+        text += f"; not for {', '.join(result.refused)} (its `requires`, or a fact that the target leaves open)"
     return text
 
 

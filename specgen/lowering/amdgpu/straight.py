@@ -25,6 +25,7 @@ from specgen.lowering.amdgpu import types
 from specgen.lowering.amdgpu.builder import integer
 from specgen.lowering.amdgpu.context import Guard, Late, Lowering, word
 from specgen.lowering.amdgpu.pinning import LOADS, base_and_indices
+from specgen.lowering.amdgpu.types import Value
 
 DIVISIONS = ("floordivsi", "ceildivsi", "ceildivui", "divui", "remui", "remsi", "floorremsi")
 """Undefined for a divisor of zero, which a guard may have kept away."""
@@ -82,33 +83,81 @@ def _has_descriptor(low: Lowering, op: Operation) -> bool:
 
 
 def is_guarded_read(low: Lowering, op: scf.IfOp) -> bool:
-    """Reads through descriptors and their address arithmetic on one side, zero or anything on the other."""
+    """Reads and their address arithmetic on one side, constants on the other.
+
+    Reads through descriptors give zero or anything where the guard is false. Reads of one address for all lanes may
+    stand beside them: they keep their branch, for they count on a counter of their own.
+    """
     if not op.false_region.blocks or not op.results:
         return False
     body, other = op.true_region.block, op.false_region.block
     reads = [o for o in _inside(body) if o.name in LOADS]
-    if not reads or not all(_may_always_run(o) or o in reads for o in _inside(body)):
+    vector = {o.results[0] for o in reads if _has_descriptor(low, o)}
+    scalar = [o for o in reads if o.results[0] not in vector]
+    if not vector or not all(_may_always_run(o) or o in reads for o in _inside(body)):
         return False
-    if not all(isinstance(o, arith.ConstantOp) for o in _inside(other)) or not all(map(_is_free, _yields(other))):
+    if scalar and (low.facts.uniform(op.cond) == "none" or not all(_is_scalar_load(low, o) for o in scalar)):
         return False
+    pairs = list(zip(_yields(body), _yields(other), strict=True))
     results = {o.results[0] for o in reads}
     feeds_address = any(use.operation is not body.last_op for r in results for use in r.uses)
-    return not feeds_address and set(_yields(body)) <= results and all(_has_descriptor(low, o) for o in reads)
+    constants = all(isinstance(o, arith.ConstantOp) for o in _inside(other))
+    free = all(yes in results and (yes not in vector or _is_free(no)) for yes, no in pairs)
+    return not feeds_address and constants and free
 
 
 def guarded_read(low: Lowering, op: scf.IfOp) -> None:
     """Lower a conditional that `is_guarded_read` accepts."""
-    body = op.true_region.block
-    low.guard = Guard(low.value(op.cond), low.facts.uniform(op.cond) != "none", op)
+    body, other = op.true_region.block, op.false_region.block
+    condition = low.value(op.cond)
     outer: dict[SSAValue, list[OpResult]] = {}
     for result, value in zip(op.results, _yields(body), strict=True):
         outer.setdefault(value, []).append(result)
+    reads = [o for o in _inside(body) if o.name in LOADS]
+    vector = [o for o in reads if _has_descriptor(low, o)]
     for inner in _inside(body):
-        if inner.results and inner.results[0] in outer and inner.name in LOADS:
-            _read(low, inner, outer[inner.results[0]])
-        else:
+        if inner not in reads:
             low.run(inner)
+    scalar = [o for o in reads if o not in vector and o.results[0] in outer]
+    if scalar:
+        instead = dict(zip(op.results, _yields(other), strict=True))
+        _branched(low, condition, scalar, outer, {n: instead[n] for r in scalar for n in outer[r.results[0]]})
+    low.guard = Guard(condition, low.facts.uniform(op.cond) != "none", op)
+    for inner in vector:
+        _read(low, inner, outer.get(inner.results[0], []))
     low.guard = None
+
+
+def _branched(
+    low: Lowering,
+    condition: Value,
+    reads: list[Operation],
+    outer: dict[SSAValue, list[OpResult]],
+    instead: dict[OpResult, SSAValue],
+) -> None:
+    """Reads into scalar registers behind a branch; constants where it is not taken."""
+    b = low.b
+    for constant in instead.values():
+        assert isinstance(constant.owner, Operation)
+        low.run(constant.owner)
+    otherwise = {result: _like(low, no, result) for result, no in instead.items()}
+    yes, after, before = b.new_block(), b.new_block(), b.block
+    b.branch(condition, yes, after)
+    b.start(yes)
+    for read in reads:
+        low.run(read)
+    taken = {result: _like(low, r.results[0], result) for r in reads for result in outer[r.results[0]]}
+    b.jump(after)
+    b.start(after)
+    for result, value in taken.items():
+        phi = b.phi(value.type)
+        phi.incoming += [(value.ref, yes), (otherwise[result].ref, before)]
+        low.values[result] = phi.result
+
+
+def _like(low: Lowering, value: SSAValue, result: SSAValue) -> Value:
+    """A value in the width that a result has."""
+    return low.sized(value, low.index_bits(result)) if types.is_index(value.type) else low.value(value)
 
 
 def _read(low: Lowering, op: Operation, results: list[OpResult]) -> None:
@@ -160,9 +209,7 @@ def private(low: Lowering, op: scf.IfOp) -> None:
     condition = low.value(op.cond)
     pairs = zip(op.results, _yields(op.true_region.block), _yields(op.false_region.block), strict=True)
     for result, yes, no in pairs:
-        bits = low.index_bits(result)
-        one, other = (low.sized(v, bits) if types.is_index(v.type) else low.value(v) for v in (yes, no))
-        low.define(result, low.b.select(condition, one, other))
+        low.define(result, low.b.select(condition, _like(low, yes, result), _like(low, no, result)))
     low.b.intrinsic_effect("amdgcn.sched.barrier", integer("i32", 0))
 
 
@@ -208,12 +255,14 @@ def _is_scalar_read(low: Lowering, op: scf.IfOp) -> bool:
     reads = [o for o in ops if o.name in LOADS]
     if not all(_may_always_run(o) or o in reads for o in ops) or low.facts.uniform(op.cond) == "none":
         return False
-    for read in reads:
-        base, indices = base_and_indices(read)
-        memory = low.memory.get(base)
-        if memory is None or memory.shared or any(low.facts.uniform(i) == "none" for i in indices):
-            return False
-    return True
+    return all(_is_scalar_load(low, read) for read in reads)
+
+
+def _is_scalar_load(low: Lowering, read: Operation) -> bool:
+    """A load of one address for all lanes from a buffer that nobody writes."""
+    base, indices = base_and_indices(read)
+    memory = low.memory.get(base)
+    return memory is not None and not memory.shared and all(low.facts.uniform(i) != "none" for i in indices)
 
 
 def _late_reads(low: Lowering, body: Block) -> dict[SSAValue, Late]:
@@ -231,8 +280,9 @@ def _late_reads(low: Lowering, body: Block) -> dict[SSAValue, Late]:
             continue
         last = max(users, key=order.__getitem__)
         if order[last] > order[read]:
-            final = sorted(_final(users, order), key=order.__getitem__)
-            found[new] = Late(last, tuple(u.results[0] for u in final))
+            final = tuple(u.results[0] for u in sorted(_final(users, order), key=order.__getitem__))
+            if all(types.element_text(low.type_of(v)) in ("float", "i32") for v in final):
+                found[new] = Late(last, final)
     return found
 
 

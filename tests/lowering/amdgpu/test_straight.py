@@ -93,3 +93,45 @@ def test_a_wrong_row_without_a_guard_is_still_found(row, target):
     args = {"row": row, "limit": 0, "values": values, "out": np.zeros(LANES, np.float32)}
     (finding, *_) = emulate(text, target, "guarded", args).findings
     assert finding.kind == "out-of-bounds"
+
+
+def weighted() -> str:
+    """out[t] = weight[row] * values[row, t] where 0 <= row: one address for all lanes beside one for each."""
+    return kernel(
+        "weighted",
+        [
+            scalar("row", "index", (-(2**20), ROWS - 1)),
+            buffer("weights", f"{ROWS}xf32"),
+            buffer("values", f"{ROWS}x{LANES}xf32"),
+            buffer("out", f"{LANES}xf32", "write"),
+        ],
+        f"""{THREAD}
+%zero = arith.constant 0 : index
+%c = arith.cmpi sge, %row, %zero : index
+%w, %v = scf.if %c -> (f32, f32) {{
+  %a = memref.load %weights[%row] : memref<{ROWS}xf32>
+  %b = memref.load %values[%row, %t] : memref<{ROWS}x{LANES}xf32>
+  scf.yield %a, %b : f32, f32
+}} else {{
+  %o = arith.constant 3.0 : f32
+  %p = arith.constant 0.0 : f32
+  scf.yield %o, %p : f32, f32
+}}
+%s = arith.addf %w, %v : f32
+memref.store %s, %out[%t] : memref<{LANES}xf32>""",
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("row", [0, 7, -1, -(2**20)])
+def test_a_scalar_read_beside_keeps_its_branch_and_its_other_value(row, target):
+    text = module(weighted())
+    weights = np.arange(ROWS, dtype=np.float32) + 100
+    values = np.arange(ROWS * LANES, dtype=np.float32) + 1
+    for run in (emulate, interpret):
+        out = np.full(LANES, -1, np.float32)
+        done = run(text, target, "weighted", {"row": row, "weights": weights, "values": values, "out": out})
+        assert done.findings == ()
+        wanted = weights[row] + values.reshape(ROWS, LANES)[row] if row >= 0 else np.full(LANES, 3)
+        assert np.array_equal(done.outputs["out"], wanted.astype(np.float32))
+    assert branches(text, target) == 1
