@@ -85,9 +85,11 @@ class Artifact:
     def run(self, device: str, /, grid: Grid | None = None, entry: str = "default", **args: Any) -> Run:
         """Run an entry point once on a device.
 
-        Buffers are numpy arrays in their declared shape, or flat in memory order; scalars are numbers. A buffer that
-        is only written may be left out: it is allocated in its declared shape. Raises `DeviceError` when the device
-        is absent or cannot run the artifact.
+        Buffers are numpy arrays of the declared type (`bf16`: `ml_dtypes.bfloat16`, `bool`: uint8, `index`: int64) in
+        their declared shape, or flat in memory order, where a shorter one backs only its part; lists of numbers will
+        do that the type holds exactly. Scalars are numbers. A buffer that is only written may be left out: it is
+        allocated in its declared shape. Outputs have the declared types. Raises `DeviceError` when an argument does
+        not fit, and when the device is absent or cannot run the artifact.
 
         >>> artifact.run("interpreter", n=4, a=2.0, x=x, y=y).outputs["y"]             # doctest: +SKIP
         """
@@ -118,7 +120,8 @@ class Artifact:
     def arrays(self, args: dict[str, Any]) -> dict[str, Any]:
         """Arguments as devices take them: every one of them, buffers flat in memory order and of the declared type.
 
-        Raises `DeviceError` for an unknown or missing argument.
+        Raises `DeviceError` for an unknown or missing argument, and for an array of another type or shape: nothing
+        is converted.
         """
         from math import prod
 
@@ -126,6 +129,7 @@ class Artifact:
 
         from specgen import manifest
         from specgen.checks.dtypes import dtype
+        from specgen.devices.arrays import flat_buffer
         from specgen.devices.base import DeviceError
 
         known = {row["name"] for row in self.manifest["args"]}
@@ -140,13 +144,7 @@ class Artifact:
             elif name not in args:
                 raise DeviceError(f"argument {name} is missing")
             elif row["kind"] == "buffer":
-                try:
-                    array = np.asarray(args[name], dtype(row["type"]))
-                except (TypeError, ValueError):
-                    raise DeviceError(f"argument {name} takes an array of {row['type']}") from None
-                if array.ndim == len(row["order"]):
-                    array = array.transpose(row["order"])
-                result[name] = np.ascontiguousarray(array).reshape(-1)
+                result[name] = flat_buffer(row, args[name], manifest.shape(self.manifest, name, args))
             else:
                 result[name] = args[name]
         return result

@@ -27,6 +27,7 @@ def _argument(param: Param) -> dict[str, Any]:
             "range": None if param.range is None else list(param.range),
             "range_formulas": None if param.range_formulas is None else list(param.range_formulas),
             "multiple_of": param.multiple_of,
+            "place": _place(param),
         }
     return {
         "name": param.name,
@@ -40,6 +41,11 @@ def _argument(param: Param) -> dict[str, Any]:
         "shape": list(param.shape),
         "order": list(param.order),
     }
+
+
+def _place(param: Param) -> str:
+    """Where the spec declares an argument: `file:line:column`."""
+    return f"{param.span.file}:{param.span.line}:{param.span.column}"
 
 
 def entries(instances: Mapping[str, Instance]) -> list[dict[str, Any]]:
@@ -63,10 +69,11 @@ def entries(instances: Mapping[str, Instance]) -> list[dict[str, Any]]:
 
 def find_entry(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """The entry with this name or symbol; raises `DeviceError` when there is none."""
-    for entry in manifest["entries"]:
-        if name in (entry["name"], entry["symbol"]):
+    entries = manifest.get("entries", ())
+    for entry in entries:
+        if name in (entry.get("name"), entry["symbol"]):
             return entry
-    raise DeviceError(f"no entry {name}; entries: {', '.join(e['name'] for e in manifest['entries'])}")
+    raise DeviceError(f"no entry {name}; entries: {', '.join(e.get('name', e['symbol']) for e in entries) or 'none'}")
 
 
 def scalars(manifest: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,10 +95,32 @@ def _integers(formulas: Sequence[str], values: Mapping[str, Any]) -> tuple[int, 
 
 
 def grid(manifest: Mapping[str, Any], target: str, entry: str, args: Mapping[str, Any]) -> Grid:
-    """Workgroup counts of a launch along x, y, z for these scalar arguments."""
-    formulas = find_entry(manifest, entry)["targets"][target]["workgroups"]
-    x, y, z = _integers(formulas, scalars(manifest, args))
+    """Workgroup counts of a launch along x, y, z for these scalar arguments; 1 for an axis that is not named.
+
+    `entry` is a name or a symbol. Raises `DeviceError` when the manifest does not know it or the target, when a
+    formula has no value, and when its value is negative.
+    """
+    found = find_entry(manifest, entry)
+    if target not in found["targets"]:
+        raise DeviceError(f"{found['symbol']} is not built for {target}")
+    values = scalars(manifest, args)
+    counts = [1, 1, 1]
+    for number, formula in enumerate(found["targets"][target]["workgroups"]):
+        counts[number] = _count(found["symbol"], "xyz"[number], str(formula), values)
+    x, y, z = counts
     return x, y, z
+
+
+def _count(symbol: str, axis: str, formula: str, values: Mapping[str, Any]) -> int:
+    try:
+        (count,) = _integers([formula], values)
+    except (ValueError, ArithmeticError, LookupError) as error:
+        raise DeviceError(f"{symbol}: the workgroup count along {axis}, {formula}, has no value: {error}") from None
+    if count < 0:
+        given = ", ".join(f"{name} = {value}" for name, value in values.items() if name in formula)
+        where = f" for {given}" if given else ""
+        raise DeviceError(f"{symbol}: the workgroup count along {axis}, {formula}, is {count}{where}")
+    return count
 
 
 def shape(manifest: Mapping[str, Any], argument: str, args: Mapping[str, Any]) -> tuple[int, ...]:

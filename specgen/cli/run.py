@@ -136,6 +136,8 @@ def _value(manifest: Any, name: str, text: str) -> Any:
     """A number for a scalar, an array from a .npy file for a buffer."""
     import numpy as np
 
+    from specgen.devices.arrays import stored
+
     rows = {row["name"]: row for row in manifest["args"]}
     if name not in rows:
         fail(f"--arg {name}: no such argument", f"arguments: {', '.join(rows)}")
@@ -143,26 +145,51 @@ def _value(manifest: Any, name: str, text: str) -> Any:
         if not text.endswith(".npy"):
             fail(f"--arg {name}: a buffer's contents come from a .npy file")
         try:
-            return np.load(text, allow_pickle=False)
+            return stored(rows[name], np.load(text, allow_pickle=False))
         except (OSError, ValueError, EOFError) as error:
             fail(f"--arg {name}: cannot read {text}: {error}")
     return scalar_value(name, rows[name]["type"], text)
 
 
 def scalar_value(name: str, kind: str, text: str) -> int | float:
-    """A scalar argument; ends with status 2 for what is no number of its type."""
+    """A scalar argument; ends with status 2 for what is no number of its type, and for a whole number (written without
+    a point or exponent) that it does not hold exactly."""
     whole = kind not in ("f16", "bf16", "f32", "f64")
     if kind == "bool" and text in ("true", "false"):
         return int(text == "true")
     try:
-        return int(text, 0)
+        number = int(text, 0)
     except ValueError:
         if whole:
             fail(f"--arg {name}={text}: not an integer", f"the argument's type is {kind}")
+    else:
+        if not _holds(kind, number):
+            fail(f"--arg {name}={text}: not a number that {kind} holds")
+        return number
     try:
         return float(text)
     except ValueError:
         fail(f"--arg {name}={text}: not a number", f"the argument's type is {kind}")
+
+
+def _holds(kind: str, number: int) -> bool:
+    """Whether a type holds a whole number exactly."""
+    import numpy as np
+
+    from specgen.checks.dtypes import TYPES
+
+    if kind == "bool":
+        return number in (0, 1)
+    type_ = TYPES[kind]
+    if not type_.is_float:
+        ends = np.iinfo(type_.dtype)
+        return int(ends.min) <= number <= int(ends.max)
+    try:
+        with np.errstate(over="ignore"):
+            rounded = float(np.asarray(float(number), type_.dtype))
+    except OverflowError:
+        return False
+    return rounded == number
 
 
 def _check_sinks(manifest: Any, sinks: dict[str, str]) -> None:

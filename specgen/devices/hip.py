@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from specgen.devices.base import Arguments, Artifact, DeviceError, DeviceFacts, Finding, Grid, Run, Timing, TimingPlan
+from specgen.devices.launching import launch_one, require_promises, workgroups
 
 GUARD_BYTES = 4096
 GUARD = 0xA5
@@ -126,6 +127,9 @@ class HipKernel:
         self._entry = entry
 
     def launch(self, args: Arguments, grid: Grid | None = None) -> Run:
+        return launch_one(self._artifact, self._entry, args, grid, lambda counts: self._launch(args, counts))
+
+    def _launch(self, args: Arguments, grid: Grid) -> Run:
         import numpy as np
 
         hip = self._hip
@@ -153,6 +157,7 @@ class HipKernel:
     def time(self, args: Arguments, plan: TimingPlan) -> Timing:
         import time as clock
 
+        require_promises(self._artifact.manifest, args)
         hip = self._hip
         buffers = self._upload(args)
         start, stop = _checked(hip, hip.hipEventCreate()), _checked(hip, hip.hipEventCreate())
@@ -198,7 +203,7 @@ class HipKernel:
         from specgen import manifest
 
         artifact = self._artifact
-        grid = grid or manifest.grid(artifact.manifest, artifact.target, self._entry, args)
+        grid = workgroups(artifact, self._entry, args, grid)
         size = manifest.find_entry(artifact.manifest, self._entry)["targets"][artifact.target]["workgroup_size"]
         if 0 in grid:
             return

@@ -114,11 +114,13 @@ class Reader(Parser):
 
     def parse_optional_dictionary_attr_dict(self) -> dict[str, Attribute]:
         """`{key = value, ...}`, if it stands here."""
-        return dict(self._remembered(_DICTIONARY, _dictionaries, super().parse_optional_dictionary_attr_dict))
+        found = self._remembered(_DICTIONARY, _dictionaries, super().parse_optional_dictionary_attr_dict)
+        return dict(found)
 
     def parse_optional_properties_dict(self) -> dict[str, Attribute]:
         """`<{key = value, ...}>`, if it stands here."""
-        return dict(self._remembered(_PROPERTIES, _properties, super().parse_optional_properties_dict))
+        found = self._remembered(_PROPERTIES, _properties, super().parse_optional_properties_dict)
+        return dict(found)
 
     def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
         """An element of a dense attribute, of a type that is not known yet."""

@@ -177,3 +177,32 @@ def test_reasons_of_absence() -> None:
     assert "libamdhip64" in str(HipDevice(NoRuntime).available())
     assert "no AMD GPU" in str(HipDevice(lambda: FakeHip(count=0)).available())
     assert HipDevice(lambda: FakeHip()).available() is None
+
+
+def test_promises_are_tested_before_the_device_is_touched() -> None:
+    """A runtime that has no memory to give: a launch would fail on it, and timing too."""
+
+    class WithoutMemory(FakeHip):
+        def hipMalloc(self, size: int) -> tuple[Any, ...]:
+            raise AssertionError("the kernel's memory was asked for")
+
+    promises = {"range": [0, 64], "multiple_of": 4, "place": "scale.spec.yaml:6:6"}
+    rows = [{**row, **promises} if row["name"] == "n" else row for row in MANIFEST["args"]]
+    artifact = Artifact("scale", "gfx942", {**MANIFEST, "args": rows}, {"kernel.hsaco": b"\x7fELF"})
+    kernel = HipDevice(WithoutMemory).load(artifact, "default")
+    run = kernel.launch(ARGS | {"n": 70})
+    assert [str(finding) for finding in run.findings] == [
+        "scale.spec.yaml:6:6: broken-assumption: argument n is 70, its range is [0, 64]",
+        "scale.spec.yaml:6:6: broken-assumption: argument n is 70, no multiple of 4",
+    ]
+    np.testing.assert_array_equal(run.outputs["y"], ARGS["y"])
+    with pytest.raises(DeviceError, match="argument n is 70"):
+        kernel.time(ARGS | {"n": 70}, TimingPlan(1, 1, 0.0))
+
+
+def test_negative_counts_are_no_launch() -> None:
+    fake = FakeHip()
+    kernel = HipDevice(lambda: fake).load(_artifact(), "default")
+    with pytest.raises(DeviceError, match=r"scale: the workgroup count along x, ceil_div\(n, 64\), is -1 for n = -100"):
+        kernel.launch(ARGS | {"n": -100})
+    assert fake.launches == []

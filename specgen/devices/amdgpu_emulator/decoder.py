@@ -229,10 +229,14 @@ def _operands(arch: str, op: Any) -> dict[str, Operand]:
 
 
 def _decode_pair(raw: int, offset: int, arch: str, form: _Form) -> Instruction:
-    """VOPD: two operations that read all their sources before either writes."""
+    """VOPD: two operations that read all their sources before either writes; raises `DecodeError` for unknown ones."""
     ops = importlib.import_module(f"{_TABLES}.{arch}.enum").VOPDOp
     values = _values(raw, form)
-    opx, opy = ops(values.pop("opx")), ops(values.pop("opy"))
+    try:
+        opx, opy = ops(values.pop("opx")), ops(values.pop("opy"))
+    except ValueError as error:
+        shown = (raw & (1 << 64) - 1).to_bytes(8, "little").hex(" ")
+        raise DecodeError(f"no {arch} instruction: {shown} at {offset:#x} pairs operations: {error}") from None
     values["vdsty"] = VECTOR + ((values["vdsty"] << 1) | (~values["vdstx"] & 1))
     needs_literal = any("FMAAK" in op.name or "FMAMK" in op.name for op in (opx, opy))
     has_literal = needs_literal or LITERAL in (values["srcx0"], values["srcy0"])

@@ -220,12 +220,17 @@ class Buffer:
     size: int
     item: int
     writable: bool = True
+    """False for what a launch adds to the buffers of its caller: the argument segment and the code."""
     written: bool = True
     """Whether its contents count as written from the start."""
 
     @property
     def end(self) -> int:
         return self.start + self.size
+
+    def distance(self, offset: int) -> int:
+        """Bytes between the buffer and an offset beside it; 0 inside and at the edges."""
+        return max(self.start - offset, offset - self.end, 0)
 
 
 class Arena(Space):
@@ -280,8 +285,8 @@ class Arena(Space):
 
     def _admit_each(self, offsets: Array, mask: Mask, size: int, site: Site) -> Mask:
         position = np.searchsorted(self._starts, offsets, side="right") - 1
-        end = np.where(position >= 0, self._ends[position], -1)
-        return self._refuse(offsets, mask, offsets + size > end, size, site, "")
+        end = self._ends[position]
+        return self._refuse(offsets, mask, (position < 0) | (offsets + size > end), size, site, "")
 
     def _refuse(self, offsets: Array, mask: Mask, bad: Array, size: int, site: Site, why: str) -> Mask:
         bad = bad & mask
@@ -291,11 +296,21 @@ class Arena(Space):
         return np.broadcast_to(np.asarray(mask), offsets.shape) & ~bad
 
     def describe(self, offsets: Array, lanes: Array, size: int) -> str:
+        """Relative to the buffer that the access lies in or beside; an access further off than the guard between two
+        buffers belongs to none, and is told by its address and how far the nearest buffer is."""
         offset = int(np.broadcast_to(offsets, lanes.shape)[lanes][0])
-        nearest = min(self.buffers, key=lambda b: max(b.start - offset, offset - b.end, 0), default=None)
+        inside = next((b for b in self.buffers if b.start <= offset < b.end), None)
+        given = [b for b in self.buffers if b.writable]
+        nearest = inside or min(given, key=lambda b: b.distance(offset), default=None)
+        if nearest is not None and nearest.distance(offset) < GUARD:
+            return f"{size} bytes at byte {offset - nearest.start} of buffer {nearest.name!r} ({nearest.size} bytes)"
+        text = f"{size} bytes at address {ADDRESS_BASE + offset:#x}, where no buffer is"
         if nearest is None:
-            return f"{size} bytes at address {ADDRESS_BASE + offset:#x}"
-        return f"{size} bytes at byte {offset - nearest.start} of buffer {nearest.name!r} ({nearest.size} bytes)"
+            return text
+        side = "before the start" if offset < nearest.start else "behind the end"
+        return (
+            f"{text}: {nearest.distance(offset)} bytes {side} of the nearest, {nearest.name!r} ({nearest.size} bytes)"
+        )
 
 
 class Banked(Space):

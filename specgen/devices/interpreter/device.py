@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from specgen.devices.base import Arguments, Artifact, DeviceError, DeviceFacts, Grid, Run, Timing, TimingPlan
-from specgen.devices.grids import default_grid
 from specgen.devices.interpreter.program import Program, compile_function, find_function
+from specgen.devices.launching import launch_each
 
 IR_FILE = "scheduled.mlir"
 
@@ -24,9 +24,11 @@ class InterpreterKernel:
 
     def launch_batch(self, launches: list[Arguments], grids: list[Grid] | None = None) -> list[Run]:
         """Run once for each of `launches`, all side by side."""
-        if grids is None:
-            grids = [default_grid(self.artifact, self.program.entry, args) for args in launches]
-        return self.program.run(launches, grids)
+
+        def run(sound: list[Arguments], counts: list[Grid]) -> list[Run]:
+            return self.program.run(sound, counts, promises=False)
+
+        return launch_each(self.artifact, self.program.entry, launches, grids, run)
 
     def time(self, args: Arguments, plan: TimingPlan) -> Timing:
         """Always raises `DeviceError`: the time of an interpreter tells nothing about a kernel."""

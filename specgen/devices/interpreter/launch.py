@@ -16,14 +16,16 @@ from specgen.devices.interpreter.program import BufferArg, LocalMemory, Program,
 
 
 def run_program(
-    program: Program, launches: Sequence[Arguments], grid: Grid | Sequence[Grid], items_at_once: int
+    program: Program, launches: Sequence[Arguments], grid: Grid | Sequence[Grid], items_at_once: int, promises: bool
 ) -> list[Run]:
     """One `Run` a launch; see `Program.run`."""
     if not launches:
         return []
     grids = _grids(grid, len(launches))
     findings = [Findings() for _ in launches]
-    scalars = [_scalar_values(arg, launches, findings) for arg in program.scalars]
+    scalars = [_scalar_values(arg, launches) for arg in program.scalars]
+    if promises:
+        _test_promises(program, scalars, findings)
     stores = [_Buffer(arg, launches, _item_count(program)) for arg in program.buffers]
     launch_of, block_of = _rows(grids)
     executed = [0] * len(program.classes)
@@ -95,15 +97,19 @@ def _argument(launch: Arguments, name: str) -> Any:
         raise DeviceError(f"argument {name} is missing") from None
 
 
-def _scalar_values(arg: ScalarArg, launches: Sequence[Arguments], findings: list[Findings]) -> Any:
-    """The values of one scalar, one a launch; a broken promise is a finding of that launch."""
-    values = [_scalar(arg, _argument(launch, arg.name)) for launch in launches]
-    for value, found in zip(values, findings, strict=True):
-        if arg.bounds is not None and not arg.bounds[0] <= value <= arg.bounds[1]:
-            found.add("broken-assumption", "", f"argument {arg.name} is {value}, promised {list(arg.bounds)}")
-        if arg.multiple_of > 1 and int(value) % arg.multiple_of:
-            found.add("broken-assumption", "", f"argument {arg.name} is {value}, no multiple of {arg.multiple_of}")
-    return np.array(values, dtype=arg.dtype)
+def _scalar_values(arg: ScalarArg, launches: Sequence[Arguments]) -> Any:
+    """The values of one scalar, one a launch."""
+    return np.array([_scalar(arg, _argument(launch, arg.name)) for launch in launches], dtype=arg.dtype)
+
+
+def _test_promises(program: Program, columns: Sequence[Any], findings: list[Findings]) -> None:
+    """What the IR alone knows of promises about scalars; a broken one is a finding of its launch."""
+    for arg, column in zip(program.scalars, columns, strict=True):
+        for value, found in zip(column, findings, strict=True):
+            if arg.bounds is not None and not arg.bounds[0] <= value <= arg.bounds[1]:
+                found.add("broken-assumption", "", f"argument {arg.name} is {value}, promised {list(arg.bounds)}")
+            if arg.multiple_of > 1 and int(value) % arg.multiple_of:
+                found.add("broken-assumption", "", f"argument {arg.name} is {value}, no multiple of {arg.multiple_of}")
 
 
 def _scalar(arg: ScalarArg, given: Any) -> Any:

@@ -106,12 +106,20 @@ class Program:
     classes: tuple[Counter[str], ...]
 
     def run(
-        self, launches: Sequence[Arguments], grid: Grid | Sequence[Grid] = (1, 1, 1), batch: int | None = None
+        self,
+        launches: Sequence[Arguments],
+        grid: Grid | Sequence[Grid] = (1, 1, 1),
+        batch: int | None = None,
+        *,
+        promises: bool = True,
     ) -> list[Run]:
-        """One `Run` a launch. Raises `DeviceError` for arguments that do not fit the signature."""
+        """One `Run` a launch; `promises` False where the caller tests those about scalars itself.
+
+        Raises `DeviceError` for arguments that do not fit the signature.
+        """
         from specgen.devices.interpreter.launch import run_program
 
-        return run_program(self, launches, grid, batch or ITEMS_AT_ONCE)
+        return run_program(self, launches, grid, batch or ITEMS_AT_ONCE, promises)
 
 
 class Compiler:

@@ -12,6 +12,7 @@ from typing import Any
 
 from specgen import manifest
 from specgen.devices.base import Arguments, Artifact, DeviceError, DeviceFacts, Finding, Grid, Run, Timing, TimingPlan
+from specgen.devices.launching import launch_each, require_promises, workgroups
 from specgen.devices.vulkan.arguments import Layout, push_block
 from specgen.devices.vulkan.requirements import Requirements, problems, requirements
 from specgen.devices.vulkan.session import Buffer, Pipeline, Session
@@ -144,9 +145,9 @@ class VulkanKernel:
 
     def grid(self, args: Arguments, grid: Grid | None) -> Grid:
         """The workgroup counts of a launch. Raises `DeviceError` beyond the device's limit."""
-        counts = grid or manifest.grid(self.artifact.manifest, self.artifact.target, self.symbol, args)
+        counts = workgroups(self.artifact, self.symbol, args, grid)
         for axis, count, limit in zip("xyz", counts, self.device.session().limits.workgroup_count, strict=True):
-            if count < 0 or count > limit:
+            if count > limit:
                 raise DeviceError(f"{count} workgroups along {axis}, the device takes up to {limit}")
         return counts
 
@@ -155,11 +156,14 @@ class VulkanKernel:
         return self.launch_batch([args], None if grid is None else [grid])[0]
 
     def launch_batch(self, launches: Sequence[Arguments], grids: Sequence[Grid] | None = None) -> list[Run]:
-        """Run once for each of `launches`, each with buffers of its own, in one submission."""
-        if not launches:
-            return []
-        chosen: Sequence[Grid | None] = grids if grids is not None else [None] * len(launches)
-        counts = [self.grid(args, grid) for args, grid in zip(launches, chosen, strict=True)]
+        """Run once for each of `launches`, each with buffers of its own, in one submission.
+
+        A launch whose scalars break a promise is not run: its findings say so.
+        """
+        return launch_each(self.artifact, self.symbol, launches, grids, self._launch)
+
+    def _launch(self, launches: Sequence[Arguments], grids: Sequence[Grid]) -> list[Run]:
+        counts = [self.grid(args, grid) for args, grid in zip(launches, grids, strict=True)]
         rows = self.artifact.manifest["args"]
         layouts: list[Layout] = []
         for args in launches:
@@ -194,6 +198,7 @@ class VulkanKernel:
         """
         from specgen.devices.vulkan.timing import measure
 
+        require_promises(self.artifact.manifest, args)
         return measure(self, args, plan)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,27 @@ def test_register_text(code: int, count: int, text: str) -> None:
 def test_tables_name_the_operations() -> None:
     for arch in ("cdna", "rdna3", "rdna4"):
         assert {"v_add_f32", "s_endpgm", "v_cmp_lt_f32"} <= set(opcode_names(arch))
+
+
+@pytest.mark.parametrize("arch", ["rdna3", "rdna4"])
+def test_pairs_of_unknown_operations_are_refused_with_their_bytes(arch: str) -> None:
+    """VOPD has room for more operations than there are: `opx` in bits 25:22 of the first dword, `opy` in 21:17."""
+    raw = 0b110010 << 26 | 14 << 22 | 31 << 17 | 0x1234567800000000
+    code = raw.to_bytes(8, "little")
+    with pytest.raises(DecodeError, match=f"no {arch} instruction: {code.hex(' ')} at 0x4 pairs operations: 14 is not"):
+        decode(bytes(4) + code + bytes(12), 4, arch)
+
+
+@pytest.mark.parametrize("arch", ["cdna", "rdna3", "rdna4"])
+def test_any_bytes_are_an_instruction_or_a_decode_error(arch: str) -> None:
+    """Foreign code objects may hold anything: every value of the byte that tells the encoding, the rest by chance."""
+    words = random.Random(7)
+    refused = 0
+    for number in range(6000):
+        raw = bytearray(words.getrandbits(160).to_bytes(20, "little"))
+        raw[3] = number % 256
+        try:
+            str(decode(bytes(raw), 0, arch))
+        except DecodeError:
+            refused += 1
+    assert 500 < refused < 5900

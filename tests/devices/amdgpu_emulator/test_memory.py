@@ -67,6 +67,49 @@ def test_an_access_must_stay_in_the_buffer_that_it_starts_in() -> None:
     assert "8 bytes at byte 8 of buffer 'a' (12 bytes)" in found[0][1]
 
 
+def test_an_access_far_from_buffers_belongs_to_none() -> None:
+    """Beside a buffer, up to the guard's size, it is told as a byte of it; further off by address and distance; never
+    as part of what the launch adds, unless it lies in there."""
+    found: list[str] = []
+    items = [
+        ("a", bytes(16), 4, True, True),
+        ("b", bytes(8), 4, True, True),
+        ("code object", bytes(64), 4, False, True),
+    ]
+    space = Arena(items, lambda kind, site, lanes, detail: found.append(detail), False)
+    a, b = (next(x for x in space.buffers if x.name == name) for name in "ab")
+    code = space.buffers[-1]
+    for place in (
+        a.start - GUARD + 1,
+        a.start - GUARD,
+        b.end + GUARD - 1,
+        b.end + 3 * GUARD,
+        code.start + 8,
+        -(1 << 46),
+    ):
+        space.load(np.array([[place]], np.int64), True, 4, (0, None))
+    space.store(np.array([[code.start + 8]], np.int64), True, 4, [np.zeros((1, 1), np.uint32)], (1, None))
+    assert found == [
+        f"4 bytes at byte {1 - GUARD} of buffer 'a' (16 bytes)",
+        f"4 bytes at address {ADDRESS_BASE + a.start - GUARD:#x}, where no buffer is: "
+        f"{GUARD} bytes before the start of the nearest, 'a' (16 bytes)",
+        f"4 bytes at byte {GUARD + 7} of buffer 'b' (8 bytes)",
+        f"4 bytes at address {ADDRESS_BASE + b.end + 3 * GUARD:#x}, where no buffer is: "
+        f"{3 * GUARD} bytes behind the end of the nearest, 'b' (8 bytes)",
+        f"4 bytes at address {ADDRESS_BASE - (1 << 46):#x}, where no buffer is: "
+        f"{a.start + (1 << 46)} bytes before the start of the nearest, 'a' (16 bytes)",
+        "store to read-only memory; 4 bytes at byte 8 of buffer 'code object' (64 bytes)",
+    ]
+
+
+def test_an_access_without_any_buffer() -> None:
+    found: list[str] = []
+    items = [("code object", bytes(64), 4, False, True)]
+    space = Arena(items, lambda kind, site, lanes, detail: found.append(detail), False)
+    space.load(np.array([[space.buffers[0].end]], np.int64), True, 4, (0, None))
+    assert found == [f"4 bytes at address {ADDRESS_BASE + space.buffers[0].end:#x}, where no buffer is"]
+
+
 def test_masked_lanes_are_not_looked_at() -> None:
     space, found = arena(("a", np.arange(4, dtype=np.uint32), True))
     mask = np.array([[True, False]])
