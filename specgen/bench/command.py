@@ -19,7 +19,7 @@ from specgen.bench.run import run
 from specgen.bench.text import Text
 from specgen.testing import suite_folders
 
-CLEAN, FINDINGS, USAGE = 0, 1, 2
+USAGE = 2
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str], program: str, *, build: Build | None = None, 
         print(f"specgen: {error}", file=sys.stderr)
         if error.hint:
             print(f"  hint: {error.hint}", file=sys.stderr)
-        return USAGE
+        return error.status
     except KeyboardInterrupt:
         print("specgen: interrupted; nothing was left half-written", file=sys.stderr)
         return USAGE

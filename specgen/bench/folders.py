@@ -14,7 +14,7 @@ from specgen.bench.options import UsageError
 from specgen.checks.cases import Check, Signature
 from specgen.checks.dtypes import TYPES
 from specgen.devices.base import Artifact
-from specgen.output import read_manifest
+from specgen.output import MANIFEST, digest, read_manifest
 
 FILE_OF = {"vulkan": "kernel.spv", "hip": "kernel.hsaco"}
 """The file of a target's folder that a device runs."""
@@ -95,16 +95,30 @@ class Built:
         return hashlib.sha256(repr((body, launch["workgroups"], launch["workgroup_size"])).encode()).hexdigest()
 
 
+def _unusable(message: str, hint: str = "build it again") -> UsageError:
+    return UsageError(message, hint, status=1)
+
+
 def opened(folder: Path) -> Built:
-    """The folder's manifest and benchmarks. Raises `UsageError` for one that this version did not build."""
+    """The folder's manifest and benchmarks. Raises `UsageError` for one that is not as this version built it.
+
+    Files may be missing, so that a folder can travel without what timing does not need; changed ones are refused.
+    """
     manifest = read_manifest(folder)
     if manifest is None:
-        raise UsageError(f"{folder} holds no manifest of specgen", "build it first: specgen build SPEC -o OUT")
+        raise _unusable(f"{folder} holds no manifest of specgen", "build it first: specgen build SPEC -o OUT")
     if manifest.get("stale"):
-        raise UsageError(f"{folder} is stale: its last build failed", "build it again before timing it")
+        raise _unusable(f"{folder} is stale: its last build failed")
+    for name, expected in manifest["files"].items():
+        path = folder / name
+        if path.is_file() and digest(path.read_bytes()) != expected:
+            raise _unusable(f"{path} is not what was built")
+    missing = [key for key in ("spec", "args", "entries", "targets") if key not in manifest]
+    if missing:
+        raise _unusable(f"{folder / MANIFEST} lacks `{missing[0]}`")
     script = folder / f"bench_{manifest['spec']['name']}.py"
     if not script.is_file():
-        raise UsageError(f"{folder} has no {script.name}", "build it again")
+        raise _unusable(f"{folder} has no {script.name}")
     module_spec = importlib.util.spec_from_file_location(f"specgen_built_{script.stem}", script)
     assert module_spec is not None
     assert module_spec.loader is not None
@@ -115,7 +129,7 @@ def opened(folder: Path) -> Built:
     except Exception as error:
         # The script may be of any version, or edited: whatever it raises says that it is not ours.
         hint = "it was built by another version of specgen: build it again"
-        raise UsageError(f"{script} cannot be used: {type(error).__name__}: {error}", hint) from error
+        raise _unusable(f"{script} cannot be used: {type(error).__name__}: {error}", hint) from error
     unknown = sorted({row["type"] for row in manifest["args"]} - set(TYPES))
     if unknown:
         raise UsageError(f"{folder}: no numpy type for {unknown[0]}", "install the package ml_dtypes")

@@ -19,11 +19,13 @@ DEVICES = ("vulkan", "hip")
 
 
 class UsageError(Exception):
-    """A wrong call: exit status 2. The message is one line for the user, `hint` says what to do."""
+    """A wrong call, status 2, or a folder whose contents cannot be used, status 1. The message is one line for the
+    user, `hint` says what to do."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, hint: str | None = None, status: int = 2) -> None:
         super().__init__(message)
         self.hint = hint
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(("--dry-run",), "Make the plan, time nothing; needs no device.", {"action": "store_true"}),
     Option(
         ("--repetitions",),
-        "Rounds in which the entries take turns, at least 3.",
+        "Rounds in which the entries take turns, at least 3; fewer than 7 show no difference.",
         {"type": _number(3, int), "default": 15, "metavar": "N"},
     ),
     Option(

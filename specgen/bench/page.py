@@ -22,8 +22,8 @@ python specgen-out/saxpy/bench_saxpy.py                      # one folder
 specgen bench specgen-out --self-check -o check.json         # does the tool tell noise from a difference here?
 ```
 
-Exit status: 0 clean; 1 when an entry was wrong, a spec could not be built, a self-check failed, or there was nothing
-to measure; 2 for a wrong call and for a device that was named but is absent. Rows for which there is no device are
+Exit status: 0 clean; 1 when an entry was wrong, a spec could not be built, a built folder is not as it was built, a
+self-check failed, or there was nothing to measure; 2 for a wrong call and for a device that was named but is absent. Rows for which there is no device are
 skipped with the reason.
 
 ## How it measures
@@ -48,7 +48,7 @@ skipped with the reason.
    statistics that holds it with a probability of at least {CONFIDENCE:.1%}.
 8. **Verdict.** A against itself, in the same rounds, gives the noise floor: the distance of that ratio from 1, and at
    least half of what one of its rounds deviates in the median. B is *faster* or *slower* when the whole interval lies
-   beyond 1 by more than the floor; else the two are *not distinguishable*.
+   beyond 1 by more than the floor; else, and with fewer than 7 rounds, the two are *not distinguishable*.
 9. **Bytes.** Where the benchmark says `bytes`, a built-in copy kernel takes turns too. It is a spec of ours
    (`specgen/bench/kernels/copy.spec.yaml`, 16-byte loads and stores) and moves the ring's bytes. "Of copy" is the rate
    of the entry's bytes over the rate of copied bytes.

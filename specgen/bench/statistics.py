@@ -201,14 +201,18 @@ def noise_floor(a: Sequence[Round], again: Sequence[Round]) -> float:
 def compare_rounds(a: Sequence[Round], b: Sequence[Round], noise: float) -> Comparison:
     """B against A, from rounds of one run in which A and B took turns.
 
-    A difference is claimed only when the interval of the median ratio excludes 1 by more than the noise floor.
+    A difference is claimed only when the interval of the median ratio excludes 1 by more than the noise floor, and
+    when there are rounds enough (7) for the interval to hold the median with a probability of `CONFIDENCE`.
+
     Raises `ValueError` for fewer than three rounds of B that have rounds of A on both sides.
     """
     ratios = round_ratios(a, b)
     if len(ratios) < LEAST_ROUNDS:
         raise ValueError("interleave A B A ... A with at least three rounds of B")
     interval = median_interval(ratios)
-    if interval.low > 1 + noise:
+    if interval.coverage < CONFIDENCE:
+        verdict = Comparison.SAME
+    elif interval.low > 1 + noise:
         verdict = Comparison.FASTER
     elif interval.high < 1 - noise:
         verdict = Comparison.SLOWER

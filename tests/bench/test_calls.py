@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from bench_runs import built, of_kind, rows_of
 from cli_calls import SAXPY, specgen_here
 
 from specgen.bench.plan import _fits
-from specgen.output import mark_stale
+from specgen.output import digest, mark_stale
 
 
 @pytest.fixture(scope="module")
@@ -50,21 +52,43 @@ def test_wrong_calls_end_with_2_and_say_why(arguments: tuple[object, ...], told:
     assert call.err.startswith("specgen: ")
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (lambda f: (f / "bench_saxpy.py").unlink(), "has no bench_saxpy.py"),
-        (lambda f: (f / "bench_saxpy.py").write_text("SUITE = 1\n"), "built by another version of specgen"),
-        (lambda f: (f / "bench_saxpy.py").write_text("1 +\n"), "SyntaxError"),
-        (lambda f: mark_stale(f, "a failed build"), "is stale"),
-    ],
-)
-def test_folders_that_cannot_be_used(damage, told: str, tmp_path: Path) -> None:
-    folder = built(tmp_path, "elementwise/saxpy.spec.yaml") / "saxpy"
+DAMAGE = {
+    "no script": (lambda f: (f / "bench_saxpy.py").unlink(), "has no bench_saxpy.py"),
+    "an edited script": (lambda f: (f / "bench_saxpy.py").write_text("pass\n"), "bench_saxpy.py is not what was built"),
+    "a script of another version": (lambda f: rewritten(f, "SUITE = 1\n"), "built by another version of specgen"),
+    "a script that is none": (lambda f: rewritten(f, "1 +\n"), "SyntaxError"),
+    "a failed build": (lambda f: mark_stale(f, "a failed build"), "is stale"),
+    "half an artifact": (lambda f: (f / "vulkan1.3" / "kernel.spv").write_bytes(b"garbage!"), "is not what was built"),
+    "half a manifest": (lambda f: (f / "manifest.json").write_text('{"specgen": "0", "files": {}}'), "lacks `spec`"),
+}
+
+
+def rewritten(folder: Path, script: str) -> None:
+    """Another script, as if it had been built so."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "bench_saxpy.py").write_text(script)
+    manifest["files"]["bench_saxpy.py"] = digest(script.encode())
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(("damage", "told"), DAMAGE.values(), ids=DAMAGE)
+def test_folders_that_cannot_be_used(damage, told: str, out: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "saxpy"
+    shutil.copytree(out / "saxpy", folder)
     damage(folder)
     call = specgen_here("bench", folder)
-    assert call.status == 2
+    assert call.status == 1
     assert told in call.err
+    assert "build it" in call.err
+
+
+def test_a_folder_may_travel_without_what_timing_does_not_need(out: Path, tmp_path: Path, capsys) -> None:
+    """Without the scheduled IR nothing says that entries have the same code: each is a work item."""
+    shutil.copytree(out / "saxpy", tmp_path / "saxpy")
+    for file in ("source.mlir", "test_saxpy.py", "vulkan1.3/scheduled.mlir", "vulkan1.3/kernel.s"):
+        (tmp_path / "saxpy" / file).unlink()
+    status, rows = rows_of(capsys, tmp_path, "--dry-run", "--only", "stream/n=65536")
+    assert (status, rows[-1]["logical_rows"], rows[-1]["work_items"]) == (0, 3, 3)
 
 
 def test_specs_are_built_for_the_device(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,9 +55,12 @@ def test_ratios_follow_a_drifting_clock() -> None:
     def rounds(places: range, seconds: float) -> list[Round]:
         return [Round(p, (seconds * (1 + p / 10),)) for p in places]
 
-    a, b = rounds(range(0, 13, 3), 2.0), rounds(range(2, 12, 3), 1.0)
-    assert round_ratios(a, b) == pytest.approx([2.0] * 4)
-    again = rounds(range(1, 12, 3), 2.0)
+    a, b = rounds(range(0, 25, 3), 2.0), rounds(range(2, 24, 3), 1.0)
+    assert round_ratios(a, b) == pytest.approx([2.0] * 8)
+    again = rounds(range(1, 24, 3), 2.0)
     assert noise_floor(a, again) == pytest.approx(0, abs=1e-12)
     assert compare_rounds(a, b, noise_floor(a, again)).verdict == "faster"
-    assert round_ratios(b, a) == pytest.approx([0.5] * 3), "rounds of A without B on both sides do not count"
+    few = compare_rounds(a[:4], b[:3], 0.0)
+    assert (few.ratio.low, few.ratio.coverage) == (pytest.approx(2.0), 0.75)
+    assert few.verdict == "not distinguishable", "three rounds show nothing, however clear they look"
+    assert round_ratios(b, a) == pytest.approx([0.5] * 7), "rounds of A without B on both sides do not count"
