@@ -23,8 +23,8 @@ specgen bench specgen-out --self-check -o check.json         # does the tool tel
 ```
 
 Exit status: 0 clean; 1 when an entry was wrong, a spec could not be built, a built folder is not as it was built, a
-self-check failed, or there was nothing to measure; 2 for a wrong call and for a device that was named but is absent. Rows for which there is no device are
-skipped with the reason.
+self-check failed, or there was nothing to measure; 2 for a wrong call and for a device that was named but is absent.
+Rows for which there is no device are skipped with the reason.
 
 ## How it measures
 1. **Plan.** A logical row is SPEC/BENCHMARK/CASE/TARGET/ENTRY. Entries whose scheduled IR and launch are the same share
