@@ -14,7 +14,6 @@ from specgen.diagnostics import Diagnostic
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.expressions import Expr
 from specgen.loading.literals import number
-from specgen.loading.walk import names_in
 from specgen.schema.messages import nearest
 
 HINT = "A formula may name axes, case names, arguments and params."
@@ -33,18 +32,22 @@ class _Place:
 def check_names(spec: model.Spec, case: model.Case) -> Iterator[Diagnostic]:
     """SG-CHECK for every name, function and literal range in the formulas of a case that has no meaning there."""
     for place, formula in _formulas(spec, case):
-        for node in ast.walk(formula.tree):
+        if isinstance(formula.tree, ast.Constant):
+            continue
+        nodes = list(ast.walk(formula.tree))
+        for node in nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 yield from _called(formula, node, node.func.id)
-        yield from _named(formula, place)
+        yield from _named(formula, nodes, place)
 
 
 def _formulas(spec: model.Spec, case: model.Case) -> Iterator[tuple[_Place, Expr]]:
     """The formulas of a case in order, with what each may name."""
     fixed = {k.name.text for k in spec.params} | {d.name.text for d in spec.defines} | RESERVED.keys()
     fixed |= {*words_of(spec), *TYPES, *_FORMATS}
+    static = _Place(frozenset(fixed), frozenset())
     for values in (*(v for _, v in case.each), *([v for _, v in row] for row in case.cases)):
-        yield from ((_Place(frozenset(fixed), frozenset()), value) for value in values)
+        yield from ((static, value) for value in values)
     buffers = {a.name.text: a for a in spec.args if isinstance(a, model.BufferArg)}
     known = fixed | {a.name.text for a in spec.args if isinstance(a, model.ScalarArg)}
     known |= {n.text for n, _ in case.each} | {n.text for row in case.cases for n, _ in row}
@@ -68,12 +71,13 @@ def _axes(buffers: dict[str, model.BufferArg], name: str) -> set[str]:
     return {"flat", *(axis.name.text for axis in buffers[name].shape)} if name in buffers else set()
 
 
-def _named(formula: Expr, place: _Place) -> Iterator[Diagnostic]:
-    counters = {g.target.id for g in ast.walk(formula.tree) if isinstance(g, ast.comprehension)}  # type: ignore[attr-defined]
-    subscripted = {
-        id(n.value) for n in ast.walk(formula.tree) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
-    }
-    for node in names_in(formula.tree):
+def _named(formula: Expr, nodes: list[ast.AST], place: _Place) -> Iterator[Diagnostic]:
+    counters = {n.target.id for n in nodes if isinstance(n, ast.comprehension) and isinstance(n.target, ast.Name)}
+    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+    subscripted = {id(n.value) for n in nodes if isinstance(n, ast.Subscript)}
+    for node in nodes:
+        if not isinstance(node, ast.Name) or id(node) in called:
+            continue
         name = node.id
         if id(node) in subscripted:
             if name not in place.buffers:

@@ -33,8 +33,8 @@ def check_access(spec: Spec) -> list[Diagnostic]:
         if buffer.access in ("write", "readwrite") and buffer.name.text not in stored:
             message = f"`{buffer.name.text}` is declared `{buffer.access}` and never stored."
             hint = "Add `store:` or remove the argument."
-            name = buffer.name
-            findings.append(diagnostic("SG-ACCESS", name.span, message, hint=hint, unused=name.text))
+            at = buffer.name.span
+            findings.append(diagnostic("SG-ACCESS", at, message, hint=hint, unused=buffer.name.text))
     return findings
 
 

@@ -47,8 +47,9 @@ def build_model(
         source=source,
         span=_whole(root, name),
     )
-    for text in context.unread if damage is not None else ():
-        damage.mention(text)
+    if damage is not None:
+        for text in context.unread:
+            damage.mention(text)
     return spec, context.findings
 
 

@@ -161,7 +161,7 @@ def test_backing_that_is_too_large(tmp_path):
 
 
 def test_references_and_large_cases_are_left_to_the_run(tmp_path):
-    (tmp_path / "oracles.py").write_text("")
+    (tmp_path / "oracles.py").write_text("def f(case): ...\n")
     text = check("output: 0").split("    expect:")[0] + "    expect: {reference: oracles.py:f}\n    compare: exact\n"
     assert findings(tmp_path, text) == []
     assert findings(tmp_path, check("output: 0"), shape="{lane: 4000000}") == []

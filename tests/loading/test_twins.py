@@ -38,12 +38,12 @@ def placeless(part: Any) -> Any:
     return part
 
 
-def model(path: Path) -> Spec:
-    """The model of a file, also of one with constructs that are not supported yet."""
+def model(path: Path, folder: Path | None = None) -> Spec:
+    """The model of a file, also of one with constructs that are not supported yet; `folder` holds its references."""
     document = load_document(path)
     assert isinstance(document.tree, Mapping)
     kind = plain(document.tree)["kind"]
-    spec, findings = build_model(document.tree, kind, document.source, DATA)
+    spec, findings = build_model(document.tree, kind, document.source, folder or path.parent)
     assert not has_errors([*document.diagnostics, *findings])
     return spec
 
@@ -59,7 +59,7 @@ def test_yaml_and_its_toml_twin(path: Path, tmp_path: Path) -> None:
     assert other.tree is not None
     assert plain(other.tree) == data
     if data["kind"] != "suite":
-        assert placeless(model(twin)) == placeless(model(path))
+        assert placeless(model(twin, path.parent)) == placeless(model(path))
 
 
 @pytest.mark.parametrize("path", TOML, ids=lambda p: p.name)
@@ -67,7 +67,7 @@ def test_hand_written_toml(path: Path) -> None:
     """The TOML files are written by hand; those with a YAML form say the same."""
     twin = DATA / path.name.replace(".toml", ".yaml")
     if twin.exists() and path.parent.name == "toml":
-        assert placeless(model(path)) == placeless(model(twin))
+        assert placeless(model(path, DATA)) == placeless(model(twin))
     else:
         assert load_spec(path).spec is not None
 
@@ -81,4 +81,4 @@ def test_a_difference_is_seen(tmp_path: Path) -> None:
     path = DATA / "sum_rows.spec.yaml"
     other = tmp_path / path.name
     other.write_text(path.read_text(encoding="utf-8").replace("default: 3", "default: 2"), encoding="utf-8")
-    assert placeless(model(path)) != placeless(model(other))
+    assert placeless(model(path)) != placeless(model(other, DATA))
