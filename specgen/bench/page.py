@@ -31,7 +31,8 @@ Rows for which there is no device are skipped with the reason.
    a physical work item, which is timed once.
 2. **Compile.** Every pipeline is made before the first timing; so is `serial`, whatever was asked for.
 3. **Gate.** A work item runs once, and its result is compared with that of `serial`, bit for bit. A wrong one has no
-   time, and the call ends with status 1.
+   time, and the call ends with status 1. The first dispatch the way that is timed (on a fresh set of the ring, see 4)
+   has to leave the same again.
 4. **Inputs.** Copies of the arguments lie in a ring that all entries of a case visit in turn: as many sets as together
    exceed the last-level cache, and at least one for each dispatch of a batch:
    `max(batch, ceil(ring bytes / bytes of a set))`, within 1 GiB, which every Vulkan device can allocate. Vulkan does

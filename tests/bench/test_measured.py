@@ -223,3 +223,33 @@ def test_the_command_needs_no_compiler_for_built_folders(out: Path) -> None:
     done = subprocess.run([sys.executable, "-c", blocker + run], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 timed, 0 failed, 0 skipped" in done.stdout
+
+
+def test_the_first_timed_dispatch_has_to_leave_what_the_gate_saw(out: Path, capsys, monkeypatch) -> None:
+    """A kernel that is right when it is launched and wrong on the sets that are timed."""
+    from specgen.devices.vulkan.timing import Ring
+
+    right = Ring.contents
+
+    def contents(ring, number, name, dtype):
+        left = right(ring, number, name, dtype)
+        if number == 1:
+            left[3] += 1
+        return left
+
+    monkeypatch.setattr(Ring, "contents", contents)
+    status, rows = rows_of(capsys, out, "--only", "sum_rows", *BRIEF)
+    assert status == 1
+    failures = [(f["row"].rpartition("/")[2], f["stage"], f["reason"]) for f in of_kind(rows, "failure")]
+    reason = "output: the first timed dispatch left 1 other elements than the gate's run"
+    assert failures == [("serial", "time", reason)]
+    assert [row["entry"] for row in of_kind(rows, "benchmark")] == ["default", "ahead", "copies"]
+    assert {row["a"].rpartition("/")[2] for row in of_kind(rows, "comparison")} == {"default"}
+
+
+def test_what_is_not_stored_stays_as_each_run_found_it() -> None:
+    from specgen.bench.group import unlike
+
+    after, before, given = (np.array(a, np.uint8) for a in ([1, 2, 7, 7], [7, 7, 7, 7], [9, 9, 9, 9]))
+    for left, count in (([1, 2, 7, 9], 0), ([1, 2, 9, 9], 0), ([1, 9, 9, 9], 1), ([2, 2, 8, 9], 2)):
+        assert unlike(np.array(left, np.uint8), after, before, given) == count
