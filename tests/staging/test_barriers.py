@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from binding_helpers import bound, ops, text
 
@@ -77,8 +78,6 @@ def test_where_barriers_stand(body, wanted):
 
 def race(body: str, drop: int | None) -> bool:
     """Whether the interpreter finds a race when barrier number `drop` is taken out."""
-    import numpy as np
-
     lines = text(bound(body, args=ARGS), locations=False).split("\n")
     first = next(i for i, line in enumerate(lines) if "func.func @k(" in line)
     barriers = [i for i, line in enumerate(lines) if i > first and line.strip() == BARRIER]
@@ -100,8 +99,6 @@ def test_one_copy_less_than_two_is_a_race():
     body = loop(2)
     once = text(bound(body, args=ARGS)).replace("remui %i, %c2", "remui %i, %c1")
     assert once != text(bound(body, args=ARGS))
-    import numpy as np
-
     args = {"n": 4, "x": np.arange(64 * 64, dtype=np.float32), "y": np.zeros(64, np.float32)}
     assert "race" in {f.kind for f in interpret(once, "k", args).findings}
 
@@ -126,3 +123,76 @@ def test_a_bound_that_lanes_disagree_on_is_refused():
     assert {d.code for d in found} == {"SG-COLL"}
     assert any("would miss the copy of `a`" in d.message for d in found)
     assert any("disagree on `i`; a staged view is one region for all" in d.message for d in found)
+
+
+RULES = {
+    "P13": """\
+- var: {t: f32(0)}
+- for: i
+  in: range(n)
+  schedule: {pipeline: 2}
+  do:
+  - view: {ids: "names[i, :]"}
+    schedule: {place: workgroup}
+  - set: {t: "t + x[ids[0], lane]"}
+- store: {"y[lane]": t}
+""",
+    "P19": """\
+- var: {t: f32(0)}
+- for: i
+  in: range(n)
+  schedule: {pipeline: 2}
+  do:
+  - for: j
+    in: range(n)
+    do:
+    - view: {a: "x[i + j, :]"}
+      schedule: {place: workgroup}
+    - set: {t: "t + a[63 - lane]"}
+- store: {"y[lane]": t}
+""",
+    "P9": """\
+- var: {t: f32(0)}
+- for: i
+  in: range(n)
+  schedule: {pipeline: 2}
+  do:
+  - view: {a: "z[i, :]"}
+    schedule: {place: workgroup}
+  - set: {t: "t + a[63 - lane]"}
+- store: {"y[lane]": t, "z[0, lane]": t}
+""",
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_of_the_pipeline(rule):
+    """Addresses from a copy, a copy in an inner loop, a copy of a buffer that is stored to: none of them runs ahead."""
+    args = ARGS.replace(
+        "  y:",
+        "  names: {buffer: i32, shape: {row: 64, at: 4}, range: [0, 63]}\n"
+        "  z: {buffer: f32, shape: {row: 64, lane: 64}, access: readwrite}\n  y:",
+    )
+    body = RULES[rule] + ('- store: {"z[0, lane]": t}\n' if rule != "P9" else "")
+    scheduled = schedule(parse(text(bound(body, args=args), locations=True)))
+    assert {d.code for d in scheduled.diagnostics} == {f"SG-LOOP {rule}"}
+
+
+def test_a_buffer_that_is_stored_to_is_copied_between_barriers_that_order_buffers():
+    """Each work-item reads what others stored: without the first barrier it races, with it the result is right."""
+    body = """\
+- store: {"z[0, 63 - lane]": "x[0, lane]"}
+- view: {a: "z[0, :]"}
+  schedule: {place: workgroup}
+- store: {"y[lane]": "a[63 - lane]"}
+"""
+    args = ARGS.replace("  y:", "  z: {buffer: f32, shape: {row: 1, lane: 64}, access: readwrite}\n  y:")
+    made = text(bound(body, args=args))
+    barrier = '"gpu.barrier"() {motif.scope = "global", motif.staged} : () -> ()\n'
+    assert made.split("func.func @k__serial")[0].count(barrier) == 2
+    x = np.arange(64 * 64, dtype=np.float32)
+    given = {"n": 1, "x": x, "z": np.zeros(64, np.float32), "y": np.zeros(64, np.float32)}
+    run = interpret(made, "k", given)
+    assert run.findings == ()
+    assert np.array_equal(run.outputs["y"], x[:64])
+    assert "race" in {f.kind for f in interpret(made.replace(barrier, "", 1), "k", given).findings}
