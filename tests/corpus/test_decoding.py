@@ -6,7 +6,7 @@ import io
 import re
 
 import pytest
-from corpus_build import AMD, EXECUTABLE, NAMES
+from corpus_build import AMD, EXECUTABLE, LARGE, NAMES
 from disassembly import (
     OBJDUMP,
     OBJDUMP_LACKS,
@@ -23,6 +23,8 @@ from elftools.elf.elffile import ELFFile
 from specgen.devices.amdgpu_emulator.decoder import decode
 from specgen.devices.amdgpu_emulator.loader import load, symbols_of
 
+EVERY = [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
+
 
 def artifacts(built, names=EXECUTABLE):
     """Target and code object of each executable target that a spec was built for."""
@@ -34,7 +36,7 @@ def artifacts(built, names=EXECUTABLE):
 
 @pytest.mark.required_in_ci
 @pytest.mark.skipif(rocm_library() is None, reason="rocm-llvm-python is not installed")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_instruction_is_what_amds_llvm_says(name, corpus):
     targets = set()
     for target, hsaco in artifacts(corpus(name)):
@@ -50,7 +52,7 @@ def test_every_instruction_is_what_amds_llvm_says(name, corpus):
 
 @pytest.mark.required_in_ci
 @pytest.mark.skipif(OBJDUMP is None, reason="llvm-objdump-19 is not installed")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_instruction_is_what_debians_llvm_says(name, corpus, tmp_path):
     checked = unknown = 0
     for target, hsaco in artifacts(corpus(name), [t for t in EXECUTABLE if t not in OBJDUMP_LACKS]):
@@ -67,7 +69,7 @@ def test_every_instruction_is_what_debians_llvm_says(name, corpus, tmp_path):
 
 @pytest.mark.required_in_ci
 @pytest.mark.skipif(rocm_library() is None, reason="rocm-llvm-python is not installed")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EVERY)
 def test_listings_hold_the_instructions_of_the_code_objects(name, corpus):
     """`kernel.s` is what the report's evidence is read from: it lists what the file holds, gfx1250 included."""
     for target, hsaco in artifacts(corpus(name), AMD):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from corpus_build import FILES, NAMES
+from corpus_build import build_once, shared_root
 from mutants.code import Kernel
 from mutants.judging import Verdict, judge, passes
 from mutants.machine import machine_mutants
@@ -19,7 +19,6 @@ from mutants.outstanding import most_outstanding
 from mutants.scheduled import ir_mutants
 from mutants.site import KINDS, MACHINE, Mutant, draw
 
-from specgen.build import BuildOptions, build_paths
 from specgen.devices.amdgpu_emulator.decoder import decode
 from specgen.devices.amdgpu_emulator.hazards import waits_of
 from specgen.devices.amdgpu_emulator.loader import load
@@ -28,24 +27,38 @@ TARGETS = ("gfx1151", "gfx1201", "gfx942")
 IR_TARGET = "gfx1151"
 SEED = 20260101
 FAST, FULL = "fast", "full"
-QUICK = tuple(name for name in NAMES if name not in ("sum_guarded_rows", "streaming_packed_dot"))
-"""Specs of the fast form: those whose suites take less than two seconds a target."""
-PER_KIND = {FAST: 4, FULL: 32}
-LEAST = {FAST: 0.90, FULL: 0.95}
+SPECS = {
+    FAST: ("rms_norm", "sum_rows", "transpose"),
+    FULL: (
+        "bias_gelu",
+        "rms_norm",
+        "row_softmax",
+        "saxpy",
+        "stencil5",
+        "streaming_packed_dot",
+        "sum_guarded_rows",
+        "sum_rows",
+        "sum_vector_rows_pair",
+        "transpose",
+    ),
+}
+"""Specs that are mutated: each way to move data once. A mutant costs a run of its spec's suite; the sample keeps to
+those whose suites take less than a second a target, and has every kind nevertheless."""
+PER_KIND = {FAST: 3, FULL: 32}
+LEAST = {FAST: 0.85, FULL: 0.90}
+"""The least part that is noticed: of the sample, and of each kind of the whole (29 of 32). `conftest.py` asks for more
+of the whole."""
 
 Record = Callable[[str, object], None]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A function from a spec's name to its folder, built for `TARGETS`."""
-    root = tmp_path_factory.mktemp("built")
+    """A function from a spec's name to its folder, built for `TARGETS` by the first test process that asks."""
+    root = shared_root(tmp_path_factory.getbasetemp(), "mutated")
 
     def folder(name: str) -> Path:
-        if not (root / name).exists():
-            (result,) = build_paths([FILES[name]], BuildOptions(root, TARGETS))
-            assert result.status == "built", result.diagnostics
-        return root / name
+        return build_once(root, name, TARGETS).folder
 
     return folder
 
@@ -61,11 +74,19 @@ def sites(folder: Path) -> list[Mutant]:
     )
 
 
-def run(
-    form: str, names: tuple[str, ...], built: Callable[[str], Path], scratch: Path, record: Record
-) -> list[Verdict]:
-    """Draw, check that the unchanged artifacts pass, judge."""
-    chosen = draw([site for name in names for site in sites(built(name))], PER_KIND[form], SEED)
+_DRAWN: dict[str, list[Mutant]] = {}
+
+
+def drawn(form: str, built: Callable[[str], Path]) -> list[Mutant]:
+    """The mutants of a form, drawn once a process: the same in each."""
+    if form not in _DRAWN:
+        found = [site for name in SPECS[form] for site in sites(built(name))]
+        _DRAWN[form] = draw(found, PER_KIND[form], SEED)
+    return _DRAWN[form]
+
+
+def run(form: str, chosen: list[Mutant], built: Callable[[str], Path], scratch: Path, record: Record) -> list[Verdict]:
+    """Check that the unchanged artifacts pass, judge."""
     for mutant in {(m.spec, m.target, m.level, m.entry): m for m in chosen}.values():
         assert passes(mutant, built(mutant.spec)) == Verdict(mutant, "", "")
     verdicts = [judge(mutant, built(mutant.spec), scratch) for mutant in chosen]
@@ -146,18 +167,19 @@ def test_machine_code_changes_where_and_how_it_is_meant_to(name: str, built: Cal
         assert load(data, symbols[mutant.entry]).descriptor == after.descriptor
 
 
-@pytest.mark.timeout(600)
 def test_a_sample_is_noticed(built: Callable[[str], Path], tmp_path: Path, record_property: Record) -> None:
-    verdicts = run(FAST, QUICK, built, tmp_path, record_property)
+    verdicts = run(FAST, drawn(FAST, built), built, tmp_path, record_property)
     assert {v.mutant.kind for v in verdicts} == set(KINDS)
     assert score(verdicts) >= LEAST[FAST], [str(v.mutant) for v in verdicts if not v.killed]
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_mutants_are_noticed(built: Callable[[str], Path], tmp_path: Path, record_property: Record) -> None:
-    verdicts = run(FULL, NAMES, built, tmp_path, record_property)
-    assert len(verdicts) >= 200
-    assert min(Counter(v.mutant.kind for v in verdicts).values()) >= 20
-    assert sum(v.mutant.steady for v in verdicts) * 2 >= len(verdicts)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", KINDS)
+def test_mutants_are_noticed(kind: str, built: Callable[[str], Path], tmp_path: Path, record_property: Record) -> None:
+    chosen = drawn(FULL, built)
+    assert len(chosen) >= 200
+    assert sum(m.steady for m in chosen) * 2 >= len(chosen)
+    verdicts = run(FULL, [m for m in chosen if m.kind == kind], built, tmp_path, record_property)
+    assert len(verdicts) >= 20
     assert score(verdicts) >= LEAST[FULL], [str(v.mutant) for v in verdicts if not v.killed]

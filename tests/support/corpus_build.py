@@ -22,7 +22,7 @@ LARGE = tuple(
     for name, path in FILES.items()
     if name not in MOTIFS and (path.parent.name == "attention" or name.startswith(("routed_row", "sum_paired")))
 )
-"""Kernels whose suites take minutes on the emulator: `test_large.py` runs a part of them, and all when slow tests run."""
+"""Kernels whose suites take minutes on the emulator: `test_large.py` runs a part of them, slow tests all."""
 NAMES = tuple(name for name in FILES if name not in (*MOTIFS, *LARGE))
 AMD = tuple(t for t in targets.DEFAULT if targets.load(t).kind == "amdgpu")
 EXECUTABLE = tuple(t for t in AMD if t != "gfx1250")
@@ -41,7 +41,7 @@ class Built:
         return (self.objects / f"{target}.o").read_bytes()
 
 
-def build_once(root: Path, name: str) -> Built:
+def build_once(root: Path, name: str, wanted: tuple[str, ...] = ()) -> Built:
     """Build a spec below `root` unless another test process did so already; a lock file keeps them apart."""
     built = Built(name, root / "out" / name, root / "objects" / name)
     root.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def build_once(root: Path, name: str) -> Built:
         if not built.folder.exists():
             built.objects.mkdir(parents=True, exist_ok=True)
             with recorded_objects(built.objects):
-                results = build_paths([FILES[name]], BuildOptions(built.folder.parent))
+                results = build_paths([FILES[name]], BuildOptions(built.folder.parent, wanted))
             told = [(r.status, r.problem, [d.message for d in r.diagnostics]) for r in results]
             assert {r.status for r in results} == {"built"}, told
     return built
@@ -82,6 +82,6 @@ def recorded_objects(folder: Path) -> Iterator[None]:
         yield
 
 
-def shared_root(base: Path) -> Path:
-    """The folder that all test processes of a run share."""
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "corpus"
+def shared_root(base: Path, name: str = "corpus") -> Path:
+    """A folder that all test processes of a run share."""
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
