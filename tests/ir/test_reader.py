@@ -85,6 +85,14 @@ def test_what_is_remembered_is_not_shared() -> None:
         op.attributes["motif.more"] = UnitAttr()
 
 
+def test_parsers_that_take_entries_out_do_not_take_them_from_memory() -> None:
+    """Generic syntax may have properties among the attributes, from where the parser takes them."""
+    text = '%0 = "gpu.thread_id"() {dimension = #gpu<dim x>, motif.range = array<i64: 0, 63>} : () -> index'
+    for _ in range(2):
+        (op,) = ours(text).body.block.ops
+        assert (list(op.properties), list(op.attributes)) == (["dimension"], ["motif.range"])
+
+
 def test_aliases_are_not_remembered() -> None:
     """The meaning of `#place` belongs to one text."""
     for number in (1, 2):

@@ -55,6 +55,16 @@ def retype_counter(module: ModuleOp) -> None:
     Rewriter.replace_value_with_new_type(loop.regions[0].block.args[1], i32)
 
 
+def retype_in_place(module: ModuleOp) -> None:
+    """The same result with another type."""
+    find(module, arith.AddfOp).results[0]._type = i32
+
+
+def retype_counter_in_place(module: ModuleOp) -> None:
+    """The same carried variable with another type."""
+    find(module, scf.ForOp).regions[0].block.args[1]._type = i32
+
+
 def drop_terminator(module: ModuleOp) -> None:
     """A block without its end."""
     op = find(module, scf.YieldOp)
@@ -67,7 +77,15 @@ def wrong_property(module: ModuleOp) -> None:
     find(module, arith.ConstantOp).properties["value"] = StringAttr("no number")
 
 
-FAULTS = [swap_operand, retype, retype_counter, drop_terminator, wrong_property]
+FAULTS = [
+    swap_operand,
+    retype,
+    retype_counter,
+    retype_in_place,
+    retype_counter_in_place,
+    drop_terminator,
+    wrong_property,
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
