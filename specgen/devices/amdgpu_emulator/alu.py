@@ -283,21 +283,17 @@ class AluEmitter:
         return self.inst.get("sdst", default=VCC) if self.inst.get("sd") else VCC
 
     def _finished(self, value: Value) -> Value:
-        """Output modifiers: multiply, then clamp to [0, 1] with NaN as 0."""
-        scale, clamp = self.inst.get("omod"), self.inst.get("clmp")
-        if self.scalar or not (scale or clamp) or _SATURATING.match(self.name):
+        """The clamp to [0, 1], which takes NaN to 0. The output multiplier has no effect where denormals are kept
+        (RDNA3 ISA, "Output Modifiers"), and other kernels are refused at launch."""
+        clamp = self.inst.get("clmp")
+        if self.scalar or not clamp or _SATURATING.match(self.name):
             return value
         kind = value.type
-        if self.inst.form == "VOP3P" and clamp and not is_float(kind):
+        if self.inst.form == "VOP3P" and not is_float(kind):
             raise Unsupported("clamp of a packed result")
         if not is_float(kind):
             raise Unsupported("output modifier of a whole-number result")
-        code = value.code
-        if scale:
-            code = f"({code} * {kind}({(1, 2, 4, 0.5)[scale]}))"
-        if clamp:
-            code = f"np.clip(np.nan_to_num({code}, nan=0.0), {kind}(0), {kind}(1))"
-        return Value(code, kind)
+        return Value(f"np.clip(np.nan_to_num({value.code}, nan=0.0), {kind}(0), {kind}(1))", kind)
 
     def _store_d0(self, value: Value) -> None:
         inst = self.inst

@@ -272,7 +272,8 @@ def buffer_address(
     if int(position.max()) + size > int(limit.min()) and (beyond := (position + size > limit) & mask).any():
         mask = np.broadcast_to(np.asarray(mask), shape) & ~beyond
         if offset is not None:
-            beyond &= (offset < DROPPED_FROM) | (offset >= DROPPED_UNTIL)
+            # The hardware subtracts the scalar offset from the range, which must not wrap.
+            beyond &= (offset < DROPPED_FROM) | (offset >= DROPPED_UNTIL) | (scalar > records)
     else:
         beyond = None
     if beyond is not None and beyond.any():

@@ -162,7 +162,8 @@ def class_bits(a: np.ndarray, wanted: int) -> np.ndarray:
 
 SNIPPETS = (
     Snippet("modifiers", ALL, "v_add_f32 v3, |v1|, -v2", lambda a, b: np.abs(f32(a)) - f32(b), floats),
-    Snippet("output_scale", ALL, "v_mul_f32 v3, v1, v2 mul:4", lambda a, b: f32(a) * f32(b) * np.float32(4), floats),
+    # "Output modifiers are ignored" where denormals are kept, as in every kernel that is executed.
+    Snippet("output_scale", ALL, "v_mul_f32 v3, v1, v2 mul:4", lambda a, b: f32(a) * f32(b), floats),
     Snippet("clamp", ALL, "v_add_f32 v3, v1, v2 clamp",
             lambda a, b: np.nan_to_num(np.clip(f32(a) + f32(b), 0, 1), nan=0.0).astype(np.float32), floats),
     Snippet("literal", RDNA, "v_add_nc_u32 v3, 0x12345678, v1", lambda a, b: a + np.uint32(0x12345678)),

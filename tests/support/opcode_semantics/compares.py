@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opcode_semantics.patterns import VIEW
 from opcode_semantics.reals import signalling
 from opcode_semantics.rows import CDNA, RDNA, Row, floats
 
@@ -75,6 +76,33 @@ def _row(name: str, sources: str, meaning: Callable[..., Array]) -> list[Row]:
             floats(cmp, sources, "u32", flag, text="{op} {vcc}, {a}, {b}\n  " + _STORE + "{vcc}", idle_zero=True),
             floats(cmpx, sources, "u32", flag, "once", text="{op} {m}, {a}, {b}\n  " + _STORE + "{m}", idle_zero=True, archs=(CDNA,)),
         ]  # fmt: skip
+    if kind[1:] in ("16", "32") and kind[0] in "fiu":
+        made += _variants(cmp, sources, meaning)
+    return made
+
+
+def _variants(names: str, sources: str, meaning: Callable[..., Array]) -> list[Row]:
+    """Parts of registers on GFX9 (SDWA); the neighbour's operand on RDNA (DPP)."""
+    kinds = sources.split()
+    views = [VIEW[kind] for kind in kinds]
+
+    def parts(a: Array, b: Array) -> Array:
+        low = [x.view(np.uint32) if x.itemsize == 4 else x.view(np.uint16).astype(np.uint32) for x in (a, b)]
+        first, second = low[0] >> np.uint32(8) & np.uint32(0xFF), low[1] & np.uint32(0xFFFF)
+        seen = [x.astype(f"u{np.dtype(v).itemsize}").view(v) for x, v in zip((first, second), views, strict=True)]
+        return meaning(*seen).astype(np.uint32)
+
+    def neighbour(a: Array, b: Array) -> Array:
+        return meaning(a[np.arange(len(a)) ^ 1], b).astype(np.uint32)
+
+    store = "\n  " + _STORE
+    made = [
+        floats(names, sources, "u32", neighbour, "steady", variant="dpp16", archs=RDNA, idle_zero=True,
+               text="{op}_e64_dpp {m}, {a}, {b} quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf" + store + "{m}"),
+    ]  # fmt: skip
+    if kinds[1] != "class":
+        made.append(floats(names, sources, "u32", parts, "steady", variant="sdwa", archs=(CDNA,), idle_zero=True,
+                           text="{op}_sdwa {vcc}, {a}, {b} src0_sel:BYTE_1 src1_sel:WORD_0" + store + "{vcc}"))  # fmt: skip
     return made
 
 

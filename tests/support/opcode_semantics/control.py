@@ -112,14 +112,38 @@ def _saveexec() -> list[Snippet]:
 
 def _hints() -> list[Snippet]:
     """Waits, cache maintenance and hints: values stay, and what comes after runs."""
-    everywhere = ("s_nop 3", "s_sleep 1", "s_setprio 2")
-    cdna = ("s_waitcnt vmcnt(0) lgkmcnt(0)", "buffer_wbl2 sc1", "buffer_inv sc1", "s_dcache_inv", "s_icache_inv")
-    rdna = ("s_clause 0x1", "s_delay_alu instid0(VALU_DEP_1)", "s_dcache_inv")
+    everywhere = (
+        "s_nop 3",
+        "s_sleep 1",
+        "s_setprio 2",
+        "v_nop",
+        "s_incperflevel 1",
+        "s_decperflevel 1",
+        "s_sendmsg sendmsg(MSG_INTERRUPT)",
+    )
+    cdna = (
+        "s_waitcnt vmcnt(0) lgkmcnt(0)",
+        "buffer_wbl2 sc1",
+        "buffer_inv sc1",
+        "s_dcache_inv",
+        "s_icache_inv",
+        "s_dcache_wb",
+        "s_wakeup",
+    )
+    rdna = (
+        "s_round_mode 0x0",
+        "s_denorm_mode 0xf",
+        "s_wait_idle",
+        "s_clause 0x1",
+        "s_delay_alu instid0(VALU_DEP_1)",
+        "s_dcache_inv",
+    )
     rdna3 = ("s_waitcnt vmcnt(0)", "s_waitcnt_depctr 0xfffe", "s_waitcnt_vscnt null, 0x0", "buffer_gl0_inv", "buffer_gl1_inv",
              "s_waitcnt_vmcnt null, 0x0", "s_waitcnt_lgkmcnt null, 0x0", "s_waitcnt_expcnt null, 0x0", "s_set_inst_prefetch_distance 0x3", "s_icache_inv")  # fmt: skip
     rdna4 = ("s_wait_alu 0xfffe", "s_wait_loadcnt 0x0", "s_wait_storecnt 0x0", "s_wait_dscnt 0x0", "s_wait_kmcnt 0x0", "s_wait_expcnt 0x0",
              "s_wait_samplecnt 0x0", "s_wait_bvhcnt 0x0", "s_wait_loadcnt_dscnt 0x0", "s_wait_storecnt_dscnt 0x0", "global_inv scope:SCOPE_DEV", "global_wb scope:SCOPE_DEV",
-             "s_wait_idle", "s_icache_inv")  # fmt: skip
+             "global_wbinv scope:SCOPE_DEV", "s_icache_inv",
+             "s_prefetch_data s[36:37], 0x0, null, 0", "s_prefetch_inst s[36:37], 0x0, null, 0")  # fmt: skip
     made = []
     for lines, archs in (
         (everywhere, (CDNA, *RDNA)),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from emulator_compile import ASSEMBLER, assemble, lanes_of
+from emulator_compile import assemble, lanes_of
 
+from opcode_semantics.encoding import SHORT, short_halves
 from opcode_semantics.patterns import BITS, LANES, VIEW, values, view
 from opcode_semantics.rows import CDNA, CPU, RDNA4, Row, evaluate
 from specgen.devices.amdgpu_emulator import EmulatedKernel
@@ -30,9 +30,6 @@ CONSTANTS: Final = {
 }  # fmt: skip
 
 
-SHORT: Final = "#short "
-"""Marks a line whose 16-bit operands are to be the high halves of their registers where the assembler cannot spell
-that: short encodings name them by register numbers from 128 on, VOP3 by op_sel."""
 SPELLED: Final = {f"v_mad_mix{k}": f"v_fma_mix{k}" for k in ("_f32", "lo_f16", "hi_f16")}
 """Operations that the assembler spells otherwise than the vendor's tables (fused since GFX90a)."""
 SUFFIXED: Final = frozenset({"v_mov_b16"})
@@ -153,6 +150,9 @@ class Program:
 
     def _row(self, row: Row, sets: dict[str, list[np.ndarray]]) -> None:
         edge, random = sets["edges"], sets["random"]
+        if "steady" in row.forms:
+            self._trial(row, "plain", edge, [self._register(row, k, 2) for k in range(len(edge))])
+            return
         if "once" in row.forms:
             self._trial(row, "masked", edge, [self._register(row, k, 2) for k in range(len(edge))], masked=True)
             return
@@ -168,6 +168,8 @@ class Program:
         if "clamp" in row.forms:
             self._trial(row, "clamp", random, texts, suffix=" clamp", meaning=_saturated(row))
         if "dpp" in row.forms:
+            self._dpp(row, random, texts)
+        if not self.cdna and has_long_dpp(row):
             self._dpp(row, random, texts)
         if self.cdna and has_sdwa(row):
             if 16 in (BITS[kind] for kind in (*row.sources, row.result)):
@@ -255,7 +257,7 @@ class Program:
         """The first operand taken from another lane of its row of 16, bound_ctrl giving 0 outside."""
         control, moved = _dpp_choice(self.arch, zlib.crc32(row.names.encode()), random[0])
         suffix = f" {control} row_mask:0xf bank_mask:0xf bound_ctrl:{0 if self.cdna else 1}"
-        encoding = "_dpp" if "{op}" in (row.text or "{op}") else ""
+        encoding = "_e64_dpp" if has_long_dpp(row) else "_dpp"
         self._trial(row, "dpp", [moved, *random[1:]], texts, suffix=suffix, encoding=encoding)
 
     def _sdwa(self, row: Row, random: list[np.ndarray], texts: list[str]) -> None:
@@ -398,37 +400,21 @@ class Program:
         return same & rest
 
 
+LONG_DPP: Final = frozenset({"f32", "f16", "u32", "i32", "u16", "i16", "shift", "shift16", "power", "power16", "bytes"})
+"""Kinds of operands that a VOP3 with DPP may have."""
+NO_DPP: Final = re.compile(r"v_(dot.*|mul_(lo|hi)_[ui]\d+|mad_[iu]\d+_[iu]\d+|.*(64|accvgpr).*)")
+
+
+def has_long_dpp(row: Row) -> bool:
+    """Whether RDNA has a DPP form of the operation's VOP3 encoding that is tried."""
+    kinds = {*row.sources, row.result}
+    plain = not row.text and not row.variant and not row.old and "dpp" not in row.forms and len(row.sources) > 1
+    return plain and kinds <= LONG_DPP and not NO_DPP.match(row.names)
+
+
 def has_sdwa(row: Row) -> bool:
     """Whether GFX9 has a sub-dword form of the operation: those of VOP1 and VOP2."""
     return bool(row.forms & {"sdwa", "short"})
-
-
-def short_halves(lines: list[str], cpu: str) -> list[str]:
-    """Lines with the marked ones encoded, and bit 7 of their 16-bit register fields set."""
-    marked = [line for line in lines if line.startswith(SHORT)]
-    if not marked or ASSEMBLER is None:
-        return lines
-    source = "\n".join(line.split(" ", 2)[2] for line in marked)
-    flags = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={cpu}", "-mattr=+wavefrontsize32,+real-true16", "-show-encoding"]
-    done = subprocess.run([ASSEMBLER, *flags], input=source, text=True, capture_output=True, check=True)
-    words = [bytes(int(b, 16) for b in m[1].split(",")) for m in re.finditer(r"encoding: \[(.*)\]", done.stdout)]
-    made = iter(
-        _set_high(line, raw) for line, raw in zip(marked, words, strict=True)
-    )  # fmt: skip
-    return [next(made) if line.startswith(SHORT) else line for line in lines]
-
-
-def _set_high(line: str, raw: bytes) -> str:
-    """ISA "VOP1" and "VOP2": src0 in bits 0-8, vsrc1 in 9-16, vdst in 17-24 of the first word. "VOP3": op_sel from
-    bit 11 on, the result's being bit 14."""
-    *sources, result = (int(flag) for flag in line.split(" ", 2)[1].split(","))
-    word = int.from_bytes(raw[:4], "little")
-    places = (11, 12, 13) if word >> 26 == 0b110101 else (7, 16)
-    for flag, bit in zip(sources, places, strict=False):
-        word |= flag << bit
-    word |= result << (14 if word >> 26 == 0b110101 else 24)
-    rest = [int.from_bytes(raw[k : k + 4], "little") for k in range(4, len(raw), 4)]
-    return ".long " + ", ".join(f"{w:#x}" for w in (word, *rest))
 
 
 def close(a: np.ndarray, b: np.ndarray, ulp: float, floor: float) -> np.ndarray:

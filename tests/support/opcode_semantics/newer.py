@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from opcode_semantics import packed, reals
+from opcode_semantics.patterns import LANES
 from opcode_semantics.rows import CDNA
 from opcode_semantics.snippets import Snippet, State, Words
 
@@ -108,5 +109,35 @@ def _swaps() -> list[Snippet]:
     return made
 
 
+def transposed(s: State) -> tuple[Words, ...]:
+    """DS_READ_B64_TR_B16: in each block of 16 lanes, lane t's element e is column t%4 of lane 4e + t/4."""
+    halves = np.stack([s.a, s.b], -1).view(np.uint16).reshape(-1, 16, 4)
+    made = np.empty_like(halves)
+    for t in range(16):
+        for e in range(4):
+            made[:, t, e] = halves[:, 4 * e + t // 4, t % 4]
+    words = made.reshape(LANES, 4).view(np.uint32)
+    return np.ascontiguousarray(words[:, 0]), np.ascontiguousarray(words[:, 1])
+
+
+def _reads() -> list[Snippet]:
+    """DS opcode 0xE3; the address is v20, the result v[10:11]."""
+    text = f"v_mov_b32 v22, v2\nv_mov_b32 v23, v4\nv_lshlrev_b32 v20, 3, v0\n{{1}} v20, v[22:23]\n{{wl}}\n.long {0xD8000000 | 0xE3 << 17:#x}, {20 | 10 << 24:#x}\n{{wl}}"
+    return [Snippet("ds_read_b64_tr_b16;ds_write_b64", text, transposed, archs=(CDNA,))]
+
+
+def _dots() -> list[Snippet]:
+    """Two bf16 products added to f32 (VOP3P opcode 0x1A): moderate numbers, so that every order of rounding agrees
+    to a unit in the last place."""
+    calm = "s_mov_b32 s30, 0x00ff00ff\ns_mov_b32 s31, 0x3f803f80\nv_mov_b32 v20, s31\nv_and_or_b32 v22, v2, s30, v20\nv_and_or_b32 v23, v4, s30, v20\n"
+
+    def meaning(s: State) -> tuple[Words, ...]:
+        a, b = (w & np.uint32(0x00FF00FF) | np.uint32(0x3F803F80) for w in (s.a, s.b))
+        return (packed.dot_brain(a, b, np.full(LANES, 2.0, np.float32)).view(np.uint32),)
+
+    word = f".long {0xD39A4000 | 10:#x}, {256 + 22 | (256 + 23) << 9 | 244 << 18 | 3 << 27:#x}"
+    return [Snippet("v_dot2_f32_bf16", calm + word, meaning, archs=(CDNA,), kind="near")]
+
+
 def snippets() -> list[Snippet]:
-    return [*_bits(), *_numbers(), *_swaps()]
+    return [*_bits(), *_numbers(), *_swaps(), *_reads(), *_dots()]

@@ -13,6 +13,7 @@ from opcode_semantics import (
     duals,
     halves,
     lanes,
+    matrices,
     memory,
     newer,
     packed,
@@ -22,7 +23,7 @@ from opcode_semantics import (
     specials,
     words,
 )
-from opcode_semantics.harness import Program, has_sdwa
+from opcode_semantics.harness import Program, has_long_dpp, has_sdwa
 from opcode_semantics.rows import ARCHS, CDNA, Row
 from opcode_semantics.snippets import Snippet, SnippetProgram
 from specgen.devices.amdgpu_emulator.decoder import opcode_names
@@ -33,7 +34,7 @@ ROWS: Final[Mapping[str, Callable[[], list[Row]]]] = {
 """Tables of vector operations."""
 SNIPPETS: Final[Mapping[str, Callable[[], list[Snippet]]]] = {
     "lanes": lanes.snippets, "memory": memory.snippets, "shared": shared.snippets, "atomics": atomics.snippets,
-    "duals": duals.snippets, "newer": newer.snippets, "specials": specials.snippets,
+    "duals": duals.snippets, "newer": newer.snippets, "specials": specials.snippets, "matrices": matrices.snippets,
     "control": control.snippets,
 }  # fmt: skip
 """Tables of pieces of code."""
@@ -73,7 +74,7 @@ def _names(arch: str) -> Iterable[tuple[str, Iterable[str]]]:
     for table, rows in ROWS.items():
         yield table, [name for row in rows() for name in _of_row(row, arch)]
     for table, snippets in SNIPPETS.items():
-        yield table, [name for snippet in snippets() for name in snippet.resolved(arch, known(arch)) or ()]
+        yield table, [name for snippet in snippets() for name in _of_snippet(snippet, arch)]
     yield "scalars", [name for row in scalars.table() if (name := row.name(arch, known(arch)))]
 
 
@@ -81,12 +82,19 @@ def _of_row(row: Row, arch: str) -> list[str]:
     name = row.name(arch, known(arch))
     if name is None:
         return []
+    if row.variant:
+        return [f"{name} {row.variant}"]
     made = [name]
-    if "dpp" in row.forms:
+    if "dpp" in row.forms or (arch != CDNA and has_long_dpp(row)):
         made.append(f"{name} dpp16")
     if arch == CDNA and has_sdwa(row):
         made.append(f"{name} sdwa")
     return made
+
+
+def _of_snippet(snippet: Snippet, arch: str) -> list[str]:
+    names = snippet.resolved(arch, known(arch)) or []
+    return [f"{names[0]} {snippet.variant}", *names[1:]] if names and snippet.variant else names
 
 
 def unused_rows() -> list[str]:

@@ -43,6 +43,8 @@ class Row:
     """The meaning takes the destination's old value as its last operand."""
     keeps: bool = False
     """On CDNA a 16-bit result leaves the other half of the register (elsewhere it always does)."""
+    variant: str = ""
+    """The text is a variant encoding of the operation: `sdwa`."""
     idle_zero: bool = False
     """Lanes that EXEC leaves out give 0 (a bit of a mask) instead of keeping the destination."""
     where: Meaning | None = None

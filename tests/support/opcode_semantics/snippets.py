@@ -59,6 +59,13 @@ class Snippet:
     kind: str = ""
     """For floats: NaN equals NaN (`f32`, `f64` of two words, pairs `pk16` and `pkb`); `near` and `near16`: one unit."""
 
+    variant: str = ""
+    """The text is a variant encoding of the first operation: `dpp16` or `dpp8`."""
+    first: int = 10
+    """The first result register."""
+    inputs: Callable[[], dict[int, Words]] = dict
+    """Words [lanes of a wave] that more registers hold before, the same in each wave."""
+
     def resolved(self, arch: str, known: frozenset[str]) -> list[str] | None:
         """The operations' names, if the architecture has them all."""
         if arch not in self.archs:
@@ -117,11 +124,14 @@ class SnippetProgram(Program):
             self.advance("s38", "s6", 4 * LANES * (self._planes - 4 * self._bases["s6"]))
         planes = list(range(self._planes, self._planes + snippet.planes))
         self._planes += snippet.planes
-        for k in range(len(expected) - snippet.planes):
-            self.add(f"v_mov_b32 v{10 + k}, v18")
+        for register, words in snippet.inputs().items():
+            self.load(register, np.tile(words, LANES // len(words)))
+        self.wait()
+        if snippet.first == 10:
+            self.add(*(f"v_mov_b32 v{10 + k}, v18" for k in range(len(expected) - snippet.planes)))
         for line in snippet.text.splitlines():
             self.add(line.strip().format(*names, **self._words()))
-        planes += [self.store(10 + k) for k in range(len(expected) - snippet.planes)]
+        planes += [self.store(snippet.first + k) for k in range(len(expected) - snippet.planes)]
         self._found.append((snippet, " ".join(names), planes, expected))
 
     def _words(self) -> dict[str, str]:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from opcode_semantics.patterns import LANES
+from opcode_semantics.patterns import LANES, VIEW, edges
 from opcode_semantics.reals import wide
 from opcode_semantics.rows import CDNA, RDNA, RDNA4
 from opcode_semantics.snippets import Snippet, State, Words
 
-DIVIDE_32 = """v_div_scale_f32 v20, {m}, v8, v8, v6
-v_div_scale_f32 v21, {vcc}, v6, v8, v6
+DIVIDE_32 = """v_div_scale_f32 v20, {m}, v45, v45, v44
+v_div_scale_f32 v21, {vcc}, v44, v45, v44
 v_rcp_f32 v22, v20
 v_fma_f32 v23, -v20, v22, 1.0
 v_fma_f32 v22, v23, v22, v22
@@ -24,13 +24,10 @@ v_fma_f32 v29, -v20, v28, v21
 v_fma_f32 v28, v29, v22, v28
 v_fma_f32 v29, -v20, v28, v21
 v_div_fmas_f32 v29, v29, v22, v28
-v_div_fixup_f32 v10, v29, v8, v6"""
-"""The sequence that compilers emit for an f32 quotient v6 / v8 (LLVM User Guide, `fdiv` with denormals)."""
+v_div_fixup_f32 v10, v29, v45, v44"""
+"""The sequence that compilers emit for an f32 quotient v44 / v45 (LLVM User Guide, `fdiv` with denormals)."""
 
-DIVIDE_64 = """v_cvt_f64_f32 v[40:41], v6
-v_cvt_f64_f32 v[42:43], v8
-v_mul_f64 v[40:41], v[40:41], v[40:41]
-v_div_scale_f64 v[20:21], {m}, v[42:43], v[42:43], v[40:41]
+DIVIDE_64 = """v_div_scale_f64 v[20:21], {m}, v[42:43], v[42:43], v[40:41]
 v_rcp_f64 v[22:23], v[20:21]
 v_fma_f64 v[28:29], -v[20:21], v[22:23], 1.0
 v_fma_f64 v[22:23], v[22:23], v[28:29], v[22:23]
@@ -43,15 +40,39 @@ v_div_fmas_f64 v[20:21], v[20:21], v[22:23], v[30:31]
 v_div_fixup_f64 v[10:11], v[20:21], v[42:43], v[40:41]"""
 
 
+def operands(bits: int) -> tuple[Words, Words]:
+    """Numerators and denominators of every exponent, corner cases among them: quotients overflow, underflow, are
+    denormal, need scaling up and down."""
+    rng = np.random.default_rng(bits)
+    kind = f"f{bits}"
+    corner = np.array(edges(kind), f"u{bits // 8}")
+    made = []
+    for _ in range(2):
+        words = rng.integers(0, 1 << 63, LANES, dtype=np.uint64) << np.uint64(1)
+        words = (words >> np.uint64(64 - bits)).astype(corner.dtype)
+        made.append(np.where(rng.random(LANES) < 0.25, corner[rng.integers(0, 16, LANES)], words).view(VIEW[kind]))
+    return made[0], made[1]
+
+
 def quotient_32(s: State) -> tuple[Words, ...]:
-    x, y = s.x.view(np.float32), s.y.view(np.float32)
+    x, y = operands(32)
     return ((wide(x) / wide(y)).astype(np.float32).view(np.uint32),)
 
 
+def inputs_32() -> dict[int, Words]:
+    x, y = operands(32)
+    return {44: x.view(np.uint32), 45: y.view(np.uint32)}
+
+
 def quotient_64(s: State) -> tuple[Words, ...]:
-    x, y = wide(s.x.view(np.float32)), wide(s.y.view(np.float32))
-    words = (x * x / y).view(np.uint32).reshape(-1, 2)
+    x, y = operands(64)
+    words = (x / y).view(np.uint32).reshape(-1, 2)
     return np.ascontiguousarray(words[:, 0]), np.ascontiguousarray(words[:, 1])
+
+
+def inputs_64() -> dict[int, Words]:
+    x, y = (w.view(np.uint32).reshape(-1, 2) for w in operands(64))
+    return {40: x[:, 0], 41: x[:, 1], 42: y[:, 0], 43: y[:, 1]}
 
 
 def _scalar_functions() -> list[Snippet]:
@@ -100,8 +121,8 @@ def _spills() -> list[Snippet]:
 
 def snippets() -> list[Snippet]:
     return [
-        Snippet("v_div_scale_f32;v_div_fmas_f32;v_div_fixup_f32", DIVIDE_32, quotient_32, kind="f32"),
-        Snippet("v_div_scale_f64;v_div_fmas_f64;v_div_fixup_f64", DIVIDE_64, quotient_64, kind="f64"),
+        Snippet("v_div_scale_f32;v_div_fmas_f32;v_div_fixup_f32", DIVIDE_32, quotient_32, kind="f32", inputs=inputs_32),
+        Snippet("v_div_scale_f64;v_div_fmas_f64;v_div_fixup_f64", DIVIDE_64, quotient_64, kind="f64", inputs=inputs_64),
         *_scalar_functions(),
         *_spills(),
     ]

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from opcode_semantics.rows import CDNA, RDNA, Row, ints
+import numpy as np
+
+from opcode_semantics.rows import CDNA, RDNA, Row, floats, ints
 
 M32 = 0xFFFFFFFF
 
@@ -240,6 +242,11 @@ def _selections() -> list[Row]:
              setup=(f"v_cmp_ne_u32 {mask}, 0, {{c}}",), text=f"{{op}} {{d}}, {{a}}, {{b}}, {mask}")
         for mask in ("{m}", "{vcc}")
         for forms, archs in (("inline", (CDNA,)), ("const literal", RDNA))
+    ] + [
+        ints("v_cndmask_b32", "u32 u32 mask", "u32", lambda a, b, c: b & 0xFFFF if c else a >> 8 & 255, archs=(CDNA,), variant="sdwa",
+             setup=("v_cmp_ne_u32 {vcc}, 0, {c}",), text="{op}_sdwa {d}, {a}, {b}, {vcc} dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:WORD_0"),
+        floats("v_cndmask_b32", "u32 u32 mask", "u32", lambda a, b, c: np.where(c, b, a[np.arange(len(a)) ^ 1]), "steady", variant="dpp16",
+               setup=("v_cmp_ne_u32 {vcc}, 0, {c}",), text="{op}_dpp {d}, {a}, {b}, {vcc} quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf"),
     ]  # fmt: skip
 
 
