@@ -59,7 +59,9 @@ def equal_to_direct(text: str, args: dict[str, Any], *policies: dict[str, Any]) 
 A, B = np.mgrid[0:6, 0:8]
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize(
+    "name", [name if name in ("bool", "bf16") else pytest.param(name, marks=pytest.mark.slow) for name in TYPES]
+)
 def test_element_types(name):
     number = "(i32(1) if {0} else i32(0))" if name == "bool" else "i32({0})"
     first, second = number.format("tile[a % 2, 3 * b]"), number.format("tile[1, 4 * a]")

@@ -94,7 +94,15 @@ def test_on_the_interpreter(place, depth, tmp_path):
     check(tmp_path, "interpreter", "gfx1151", place=place, depth=depth)
 
 
-@pytest.mark.parametrize(("target", "place"), [("gfx1151", "direct"), ("gfx942", "workgroup"), ("gfx1201", "direct")])
+MACHINES = [
+    ("gfx1151", "direct"),
+    ("gfx942", "workgroup"),
+    pytest.param("gfx1201", "direct", marks=pytest.mark.slow),
+    pytest.param("gfx1201", "workgroup", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("target", "place"), MACHINES)
 def test_as_machine_code(target, place, tmp_path):
     check(tmp_path, "amdgpu-emulator", target, place=place, depth=2)
 
