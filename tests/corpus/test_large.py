@@ -24,7 +24,7 @@ from specgen.testing import SuiteOptions, run_suite
 
 ATTENTION = tuple(name for name in LARGE if "attention" in name)
 OPEN_SUBGROUP = tuple(name for name in LARGE if name not in ATTENTION)
-QUICK_CHECKS = ("analytic", "absent", "empty", "minimal_backing", "five_routes", "pairs")
+QUICK_CHECKS = ("analytic", "five_routes", "pairs")
 
 
 def test_the_corpus_has_the_kernels():
@@ -73,7 +73,8 @@ def run_checks(folder: Path, where: Where, names: tuple[str, ...]) -> int:
 def test_closed_forms_on_machine_code(name, built):
     folder = built(name)
     entries = [e["name"] for e in json.loads((folder / "manifest.json").read_text())["entries"]]
-    for entry in entries:
+    # `serial` runs with each of the others, which have to leave its bits.
+    for entry in [name for name in entries if name != "serial"]:
         assert run_checks(folder, Where(Place("amdgpu-emulator", "gfx1151"), entry), QUICK_CHECKS) > 0
 
 
@@ -116,6 +117,18 @@ RUNS: dict[str, tuple[str, str, int, dict[str, object]]] = {
     "cooperative": ("cooperative_paged_attention", "default", 4, {"queries": 1, **page_arguments(1)}),
     "grouped": ("grouped_paged_attention", "default", 2, {"pairs": 1, **page_arguments(1, heads=2)}),
     "apart": ("grouped_paged_attention", "independent", 2, {"pairs": 1, **page_arguments(1, heads=2)}),
+    "routed rows": (
+        "routed_row_combine",
+        "default",
+        1,
+        {
+            "tokens": 1,
+            "routes": 32,
+            "ids": np.arange(32, dtype=np.int32)[None] % 4,
+            "weights": np.ones((1, 32), np.float32),
+            "rows": np.ones(4 * 1024, np.float32),
+        },
+    ),
     "sparse": (
         "sparse_token_attention",
         "default",

@@ -149,7 +149,10 @@ def interpret(
     """Run an entry point's IR on the interpreter."""
     target = targets.load(target_name)
     rows = [
-        {"name": n, "kind": "buffer" if isinstance(v, np.ndarray) else "scalar", "type": ""} for n, v in args.items()
+        {"name": n, "kind": "buffer", "type": ""}
+        if isinstance(v, np.ndarray)
+        else {"name": n, "kind": "scalar", "type": "f32" if isinstance(v, float) else "index"}
+        for n, v in args.items()
     ]
     manifest = {"args": rows, "entries": [{"name": entry, "symbol": entry, "targets": {}}]}
     files = {"scheduled.mlir": for_target(text, target).encode()}
