@@ -25,8 +25,20 @@ TARGET_OF_DEVICE = {"interpreter": "gfx1151", "amdgpu-emulator": "gfx1151", "vul
 @click.option("--target", default=None, metavar="T", help="Build for this target (default: one that the device runs).")
 @click.option("--entry", default="default", show_default=True, metavar="E", help="Entry point: a variant's name.")
 @click.option("--set", "settings", multiple=True, metavar="POLICY=VALUE", help="Override a policy or choose a param.")
-@click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE|FILE.npy", help="An argument.")
-@click.option("--out", "outputs", multiple=True, metavar="NAME=FILE.npy", help="Where a written buffer goes.")
+@click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="NAME=VALUE|FILE.npy",
+    help="A number, or a file of exactly the buffer's type and shape (bf16: its bits as uint16).",
+)
+@click.option(
+    "--out",
+    "outputs",
+    multiple=True,
+    metavar="NAME=FILE.npy",
+    help="Where a written buffer goes, in its type (bf16: its bits as uint16).",
+)
 @output_options
 def command(
     spec: str,

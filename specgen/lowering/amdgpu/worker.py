@@ -49,7 +49,8 @@ class Beside:
     def __init__(self, make: Callable[[], str]) -> None:
         self._make = make
         self._child: tuple[int, int] | None = None
-        if len(os.sched_getaffinity(0)) < 2:
+        processors = getattr(os, "sched_getaffinity", None)
+        if processors is None or len(processors(0)) < 2:  # not Linux, or nobody to do it
             return
         end, start = os.pipe()
         parent = os.getpid()
