@@ -159,7 +159,8 @@ class GroupRun:
                 inputs = self.machine.inputs(artifact, args, max(batches.values()))
             measurement = self._measurement(inputs, order, batches)
             before = self._warm(measurement.baseline)
-            for participant, repetition in interleave(measurement.everyone(), self.request.repetitions):
+            turns = interleave(measurement.everyone(), self.request.repetitions, sample_seconds(self.request))
+            for participant, repetition in turns:
                 yield _repetition(participant, repetition)
             after = self.machine.clocks().mhz
             rates = {k: v for k, v in (("clocks_before", before), ("clocks_after", after)) if v is not None}

@@ -43,7 +43,8 @@ Rows for which there is no device are skipped with the reason.
 6. **Rounds.** A, A again, B, C, ..., copy take turns, `--repetitions` times, and A closes. A round is one submission of
    {rounds.SETTLING} batch that is not counted and {rounds.SAMPLES} that are, with a timestamp of the device between
    batches. A batch is as many dependent dispatches as last `--min-time` / ({rounds.SAMPLES} * repetitions), at most
-   {rounds.LARGEST_BATCH}; one global memory barrier from compute to compute lies between two dispatches.
+   {rounds.LARGEST_BATCH}; where a single one lasts {rounds.LONG} times as long, rounds have fewer batches. One global
+   memory barrier from compute to compute lies between two dispatches.
 7. **Ratios.** A round of B is set against A's time at that moment, interpolated between the rounds of A before and
    behind it, so that a drift of the clock cancels. The ratio is the median over the rounds, with an interval of order
    statistics that holds it with a probability of at least {CONFIDENCE:.1%}.

@@ -15,6 +15,8 @@ SAMPLES = 7
 """Batches of a round: their median is what a round says, so that three outliers do not matter."""
 SETTLING = 1
 """Batches at the start of a round that are not counted: they run on what another entry left in caches and queues."""
+LONG = 4
+"""A batch that lasts so many times what is wanted of one is long."""
 LARGEST_BATCH = 1000
 
 
@@ -59,6 +61,13 @@ class Participant:
     batch: int = 1
     rounds: list[Round] = field(default_factory=list)
 
+    def affordable(self, sample: float) -> int:
+        """Batches of the next round: fewer where the last one's lasted much longer than the `sample` seconds wanted,
+        because one dispatch does; such dispatches are long enough to be their own mean."""
+        if not self.rounds or self.rounds[-1].p50 * self.batch < LONG * sample:
+            return SAMPLES
+        return max(1, int(SAMPLES * sample / (self.rounds[-1].p50 * self.batch)))
+
     @property
     def samples(self) -> list[float]:
         """Seconds of one dispatch, of all rounds."""
@@ -86,18 +95,23 @@ def warm_up(timer: Timer, sample: float, seconds: float) -> None:
     until = time.perf_counter() + seconds
     batch = calibrate(timer, sample)
     while time.perf_counter() < until:
-        timer.samples(batch, SAMPLES)
+        timer.samples(batch, SAMPLES if batch > 1 else 1)
 
 
-def interleave(participants: Sequence[Participant], repetitions: int) -> Iterator[tuple[Participant, int]]:
-    """A B C A B C ... A: every participant's rounds, the first one's closing round included.
+def interleave(
+    participants: Sequence[Participant], repetitions: int, sample: float
+) -> Iterator[tuple[Participant, int]]:
+    """A B C A B C ... A: every participant's rounds, the first one's closing round included. A batch should last
+    `sample` seconds; a single one of long dispatches has none before it that is not counted.
 
     Yields each participant and its repetition after its round. Raises `DeviceError` for a clock that stands still.
     """
     turns: list[tuple[Any, int]] = [(p, n) for n in range(repetitions) for p in participants]
     turns.append((participants[0], repetitions))
     for position, (participant, repetition) in enumerate(turns):
-        samples = tuple(participant.timer.samples(participant.batch, SETTLING + SAMPLES)[SETTLING:])
+        count = participant.affordable(sample)
+        settling = SETTLING if count > 1 else 0
+        samples = tuple(participant.timer.samples(participant.batch, settling + count)[settling:])
         if min(samples) <= 0:
             raise DeviceError(f"the clock does not see {participant.batch} dispatches of {participant.name}")
         participant.rounds.append(Round(position, samples))

@@ -140,7 +140,7 @@ def _trials(request: Request, machine: Machine, subject: Subject) -> Iterator[Ro
     ):
         right = 0
         for trial in range(request.trials):
-            found = _trial(subject.plain, timer, batch, request.repetitions)
+            found = _trial(subject.plain, timer, batch, request.repetitions, sample)
             right += found.verdict == wanted
             yield {
                 "kind": "self_check",
@@ -155,9 +155,9 @@ def _trials(request: Request, machine: Machine, subject: Subject) -> Iterator[Ro
         yield from _total(request, subject.name, planted, right)
 
 
-def _trial(plain: Timer, other: Timer, batch: int, repetitions: int) -> Comparison:
+def _trial(plain: Timer, other: Timer, batch: int, repetitions: int, sample: float) -> Comparison:
     a, again, b = Participant("A", plain, batch), Participant("A again", plain, batch), Participant("B", other, batch)
-    for _ in interleave([a, again, b], repetitions):
+    for _ in interleave([a, again, b], repetitions, sample):
         pass
     return compare_rounds(a.rounds, b.rounds, noise_floor(a.rounds, again.rounds))
 

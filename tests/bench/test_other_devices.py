@@ -27,18 +27,17 @@ def measured(out: Path, device: FaultyDevice, capsys, monkeypatch) -> tuple[int,
 
 
 def test_times_come_from_the_device(out: Path, capsys, monkeypatch) -> None:
-    """The device says 0.5, 0.25 and 1 s whatever it is asked; the first is not counted."""
+    """The device says 0.5, 0.25 and 1 s whatever it is asked; in the first round the first is not counted."""
     status, rows = measured(out, FaultyDevice("clock"), capsys, monkeypatch)
     assert status == 0
     timed = of_kind(rows, "benchmark")
     assert [row["entry"] for row in timed] == ["default", "serial", "ahead", "copies"]
-    assert {(row["p10_seconds"], row["p50_seconds"], row["p90_seconds"]) for row in timed} == {(0.25, 0.625, 1.0)}
+    assert {(row["p10_seconds"], row["p50_seconds"], row["p90_seconds"]) for row in timed} == {(0.25, 0.5, 1.0)}
     assert {(row["data_cache"], row["clock"], row["device"]) for row in timed} == {
         ("hot", "the clock of hip", "a fake")
     }
     assert not any("roofline_p50" in row for row in timed), "the copy kernel runs on Vulkan"
     assert {row["verdict"] for row in of_kind(rows, "comparison")} == {"not distinguishable"}
-    assert {row["ratio_p50"] for row in of_kind(rows, "comparison")} == {1.0}
 
 
 def test_a_wrong_entry_is_not_timed(out: Path, capsys, monkeypatch) -> None:

@@ -36,7 +36,7 @@ def test_a_start_that_costs_is_not_taken_for_the_kernel() -> None:
 def test_order_of_rounds() -> None:
     timers = {name: quiet(seconds) for name, seconds in (("a", 1.0), ("b", 2.0), ("c", 3.0))}
     participants = [Participant(name, timer, 7) for name, timer in timers.items()]
-    order = [(p.name, n) for p, n in interleave(participants, 2)]
+    order = [(p.name, n) for p, n in interleave(participants, 2, 21.0)]
     assert order == [("a", 0), ("b", 0), ("c", 0), ("a", 1), ("b", 1), ("c", 1), ("a", 2)]
     assert [r.position for r in participants[0].rounds] == [0, 3, 6]
     assert [r.position for r in participants[2].rounds] == [2, 5]
@@ -44,9 +44,18 @@ def test_order_of_rounds() -> None:
     assert timers["b"].calls == [(7, SETTLING + SAMPLES)] * 2
 
 
+def test_long_dispatches_have_fewer_batches_a_round() -> None:
+    """0.1 s each where a batch should last 1 ms: after the first round one dispatch a round, none uncounted; 5 ms: one
+    of seven, too; 3 ms is not long."""
+    for seconds, counts in ((0.1, [8, 1, 1, 1]), (5e-3, [8, 1, 1, 1]), (3e-3, [8, 8, 8, 8])):
+        timer = quiet(seconds)
+        list(interleave([Participant("a", timer, 1)], 3, 1e-3))
+        assert timer.calls == [(1, count) for count in counts]
+
+
 def test_a_clock_that_stands_still_is_refused() -> None:
     with pytest.raises(DeviceError, match="the clock does not see 4 dispatches of a"):
-        list(interleave([Participant("a", quiet(0.0), 4)], 3))
+        list(interleave([Participant("a", quiet(0.0), 4)], 3, 1.0))
 
 
 def test_ratios_follow_a_drifting_clock() -> None:

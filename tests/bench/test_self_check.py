@@ -19,7 +19,7 @@ def verdicts(noise: str, seed: int, slower: float) -> list[str]:
     """What the comparison says of B, whose dispatches take `slower` times as long as those of A."""
     world = World(NOISES[noise], np.random.default_rng(seed))
     a, b = Simulated(world, 1e-4), Simulated(world, 1e-4 * slower)
-    return [_trial(a, b, 10, Request.repetitions).verdict for _ in range(TRIES)]
+    return [_trial(a, b, 10, Request.repetitions, 1.0).verdict for _ in range(TRIES)]
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -38,7 +38,7 @@ def test_a_bias_of_the_order_of_turns_is_no_difference() -> None:
     """Whoever comes second in a round finds warm caches: A against itself shows it, so B is not called faster."""
     world = World(lambda random, turn, count: np.full(count, 1.0 if turn % 3 == 1 else 0.9), np.random.default_rng(0))
     timer = Simulated(world, 1e-4)
-    found = _trial(timer, timer, 10, 15)
+    found = _trial(timer, timer, 10, 15, 1.0)
     assert found.ratio.middle == pytest.approx(1 / 0.9)
     assert found.noise == pytest.approx(1 / 0.9 - 1)
     assert found.verdict == Comparison.SAME
