@@ -38,7 +38,7 @@ def check_names(spec: model.Spec, case: model.Case) -> Iterator[Diagnostic]:
         for node in nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 yield from _called(formula, node, node.func.id)
-        yield from _named(formula, nodes, place)
+        yield from _named(formula, nodes, place, spec.lost or frozenset())
 
 
 def _formulas(spec: model.Spec, case: model.Case) -> Iterator[tuple[_Place, Expr]]:
@@ -54,14 +54,17 @@ def _formulas(spec: model.Spec, case: model.Case) -> Iterator[tuple[_Place, Expr
     known |= {n.text for n, _ in case.given if n.text not in buffers}
     alone = _Place(frozenset(known), frozenset())
     before: set[str] = set()
+    # What stands under a name that is nothing, which loading told, may name any axis.
+    every = set().union(*(_axes(buffers, name) for name in buffers))
+    single = {a.name.text for a in spec.args} | {k.name.text for k in (*spec.params, *spec.policies)}
     for name, content in case.given:
         if isinstance(content, Expr):
-            axes = _axes(buffers, name.text)
+            axes = _axes(buffers, name.text) if name.text in single else every
             yield (_Place(frozenset(known | axes), frozenset(before)) if axes else alone), content
         before |= {name.text} & buffers.keys()
     yield from ((alone, count) for _, count in case.backing)
     for name, wanted in () if isinstance(case.expect, model.Reference) else case.expect:
-        axes = _axes(buffers, name.text)
+        axes = _axes(buffers, name.text) or every
         yield _Place(frozenset(known | axes | {"kept"}), frozenset(buffers)), wanted
     yield from ((alone, amount) for amount in (case.bytes, case.flops) if amount is not None)
 
@@ -71,12 +74,12 @@ def _axes(buffers: dict[str, model.BufferArg], name: str) -> set[str]:
     return {"flat", *(axis.name.text for axis in buffers[name].shape)} if name in buffers else set()
 
 
-def _named(formula: Expr, nodes: list[ast.AST], place: _Place) -> Iterator[Diagnostic]:
+def _named(formula: Expr, nodes: list[ast.AST], place: _Place, lost: frozenset[str]) -> Iterator[Diagnostic]:
     counters = {n.target.id for n in nodes if isinstance(n, ast.comprehension) and isinstance(n.target, ast.Name)}
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     subscripted = {id(n.value) for n in nodes if isinstance(n, ast.Subscript)}
     for node in nodes:
-        if not isinstance(node, ast.Name) or id(node) in called:
+        if not isinstance(node, ast.Name) or id(node) in called or node.id in lost:
             continue
         name = node.id
         if id(node) in subscripted:

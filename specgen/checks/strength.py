@@ -23,7 +23,7 @@ from specgen.checks.written import constants_of, planned, words_of
 from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.merge import within
 from specgen.expressions import Expr
-from specgen.loading.case_rules import covered
+from specgen.loading.walk import covered, is_readable
 
 CODE = "SG-CHECK"
 MOST_ELEMENTS = 1 << 20
@@ -42,23 +42,21 @@ def check_strength(
     stands in the declarations that all of them build on.
     """
     errors = [d.span for d in known if d.is_error and d.unused is None]
-    if any(within(span, head) for span in errors for head in _heads(spec)):
-        return []
+    cases = (*spec.checks, *spec.benchmarks)
+    excluded = {id(c) for c in cases if not is_readable(c) or any(within(s, covered(c)) for s in errors)}
+    heads = (*spec.args, *spec.params, *spec.defines)
+    unfounded = not is_readable(heads) or any(within(span, covered(head)) for span in errors for head in heads)
     words = words_of(spec)
     constants = constants_of(spec, {**_defaults(spec, words), **(params or {})}, words)
     signature = _signature(spec, constants, words)
-    if signature is None:
-        return []
-    excluded = {id(c) for c in (*spec.checks, *spec.benchmarks) if any(within(s, covered(c)) for s in errors)}
+    if signature is None or unfounded:
+        return [d for case in cases for d in _named(spec, case)]
     return _Strength(spec, signature, excluded).findings()
 
 
-def _heads(spec: model.Spec) -> Iterator[Span]:
-    """Where the arguments, params and policies of a spec are declared."""
-    for entry in (*spec.args, *spec.params, *spec.policies):
-        start, end = entry.name.span, entry.span
-        yield Span(start.file, start.line, start.column, end.end_line, end.end_column)
-    yield from (define.value.span for define in spec.defines)
+def _named(spec: model.Spec, case: model.Case) -> list[Diagnostic]:
+    """What can be said of a case by its text alone."""
+    return [*check_names(spec, case), *check_size(case)]
 
 
 def _defaults(spec: model.Spec, words: frozenset[str]) -> dict[str, Any]:
@@ -165,12 +163,9 @@ class _Strength:
 
     def planned(self, case: model.Case) -> Check | None:
         """The check with its values computed; reports names and values that are none or break a promise."""
-        excluded = id(case) in self.excluded
-        if excluded and self.spec.lost is not None:
-            return None
-        unknown = [*check_names(self.spec, case), *check_size(case)]
+        unknown = _named(self.spec, case)
         self.found += unknown
-        if unknown or excluded:
+        if unknown or id(case) in self.excluded:
             return None
         try:
             check = planned(case, self.signature.constants, self.signature.words).check

@@ -10,6 +10,7 @@ from specgen.diagnostics.merge import within
 from specgen.expressions import Expr
 from specgen.loading.context import name_problem
 from specgen.loading.literals import PICK, bounds, choice_problem, number, outside
+from specgen.loading.walk import covered, is_readable
 from specgen.model import BufferArg, Case, Knob, Name, Reference, ScalarArg, Spec
 from specgen.schema.messages import nearest
 
@@ -22,16 +23,10 @@ def check_cases(spec: Spec, broken: Sequence[Span] = ()) -> list[Diagnostic]:
     findings: list[Diagnostic] = []
     for section, cases in (("check", spec.checks), ("benchmark", spec.benchmarks)):
         for case in cases:
-            whole = not any(within(span, covered(case)) for span in broken)
-            unread = {a.name.text for a in spec.args if any(within(span, a.span) for span in broken)}
+            whole = is_readable(case) and not any(within(span, covered(case)) for span in broken)
+            unread = {a.name.text for a in spec.args if any(within(span, covered(a)) for span in broken)}
             findings += _Case(spec, section, case, whole, unread).findings()
     return findings
-
-
-def covered(case: Case) -> Span:
-    """All of a case: its name and what stands under it."""
-    start, end = case.name.span, case.span
-    return Span(start.file, start.line, start.column, end.end_line, end.end_column)
 
 
 class _Case:

@@ -13,7 +13,7 @@ from specgen.loading.case_rules import check_cases
 from specgen.loading.literals import PICK, choice_problem, literal, number
 from specgen.loading.scopes import check_scopes
 from specgen.loading.sections import TAKEN_VARIANTS
-from specgen.loading.walk import applications, called_in, expressions, names_in, root_of, statements
+from specgen.loading.walk import applications, called_in, covered, expressions, names_in, root_of, statements
 from specgen.model import Atomic, BufferArg, Name, Range, ScalarArg, Spec, Store
 from specgen.schema.messages import nearest
 
@@ -39,10 +39,11 @@ def check_rules(spec: Spec, broken: Sequence[Span] = (), mentioned: Container[st
 
 def _broken_entries(spec: Spec, broken: Sequence[Span]) -> set[str]:
     """Names of declarations in which something is wrong already."""
-    entries = [(e.name, e.span) for e in (*spec.params, *spec.policies, *spec.args, *spec.memory)]
-    entries += [(d.name, d.value.span) for d in spec.defines]
-    entries += [(Name(text, span), span) for text, span in spec.use_spans.items()]
-    return {n.text for n, span in entries if any(within(b, n.span) or within(b, span) for b in broken)}
+    if not broken:
+        return set()
+    entries = (*spec.params, *spec.policies, *spec.args, *spec.memory, *spec.defines)
+    places = [(e.name.text, covered(e)) for e in entries] + list(spec.use_spans.items())
+    return {text for text, whole in places if any(within(span, whole) for span in broken)}
 
 
 def _ranges(spec: Spec) -> list[Diagnostic]:

@@ -14,10 +14,12 @@ from specgen.model import (
     Assume,
     Atomic,
     Barrier,
+    Case,
     For,
     If,
     Let,
     Name,
+    Reference,
     Spec,
     Statement,
     Store,
@@ -126,6 +128,27 @@ def expressions(part: Any) -> Iterator[Expr]:
             stack.extend(reversed(part))
         else:
             stack.extend(getattr(part, name) for name in reversed(_fields(type(part))))
+
+
+def covered(entry: Any) -> Span:
+    """All of a declaration or case: from its name to the last of its expressions.
+
+    Of a TOML table the document has the place of the header only.
+    """
+    start = entry.name.span
+    parts = [entry.name.span, *(e.span for e in expressions(entry))]
+    if getattr(entry, "span", None) is not None:
+        parts.append(entry.span)
+    if isinstance(entry, Case):
+        contents = (*(content for _, content in entry.given), entry.expect)
+        parts += [content.span for content in contents if isinstance(content, Reference)]
+    end_line, end_column = max((p.end_line, p.end_column) for p in parts)
+    return Span(start.file, start.line, start.column, end_line, end_column)
+
+
+def is_readable(entry: Any) -> bool:
+    """Whether every expression of a part of the model could be read."""
+    return not any(isinstance(e.tree, ast.Constant) and e.tree.value is None for e in expressions(entry))
 
 
 def applications(spec: Spec) -> Iterator[Apply]:
