@@ -75,6 +75,8 @@ def sites(folder: Path) -> list[Mutant]:
 
 
 _DRAWN: dict[str, list[Mutant]] = {}
+_PASSING: set[tuple[str, str, str, str]] = set()
+"""Spec, target, level and entry of unchanged artifacts whose suites passed in this process."""
 
 
 def drawn(form: str, built: Callable[[str], Path]) -> list[Mutant]:
@@ -87,8 +89,10 @@ def drawn(form: str, built: Callable[[str], Path]) -> list[Mutant]:
 
 def run(form: str, chosen: list[Mutant], built: Callable[[str], Path], scratch: Path, record: Record) -> list[Verdict]:
     """Check that the unchanged artifacts pass, judge."""
-    for mutant in {(m.spec, m.target, m.level, m.entry): m for m in chosen}.values():
-        assert passes(mutant, built(mutant.spec)) == Verdict(mutant, "", "")
+    for place, mutant in {(m.spec, m.target, m.level, m.entry): m for m in chosen}.items():
+        if place not in _PASSING:
+            assert passes(mutant, built(mutant.spec)) == Verdict(mutant, "", "")
+            _PASSING.add(place)
     verdicts = [judge(mutant, built(mutant.spec), scratch) for mutant in chosen]
     for verdict in verdicts:
         why = "" if verdict.killed else verdict.excuse or "every check passed"
