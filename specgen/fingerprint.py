@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 
 import specgen
@@ -17,8 +18,6 @@ SUFFIXES = (".py", ".j2", ".yaml", ".json")
 @functools.cache
 def tool() -> str:
     """Digest over specgen's own files and the versions of the packages that shape its output."""
-    from importlib import metadata  # imports much, and a build needs it only while LLVM is at work
-
     package = Path(__file__).resolve().parent
     folders = [package] if (package / "_targets").is_dir() else [package, package.parent / "targets"]
     total = hashlib.sha256(specgen.__version__.encode())

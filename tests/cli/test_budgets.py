@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from cli_calls import SAXPY
 
 ALLOWANCE = 3.0
 PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "frontend.py"
@@ -33,3 +35,22 @@ def test_front_end_times_stay_within_three_times_their_budget(frontend):
     assert len(found) == 6
     late = [str(f) for f in found if f.seconds > ALLOWANCE * f.target]
     assert late == []
+
+
+def test_what_a_cold_build_imports_before_llvm_is_at_work(tmp_path):
+    """The rest (numpy, the evaluator of formulas, the suite) is imported while LLVM's process works."""
+    script = f"""
+import sys
+from pathlib import Path
+from specgen import emit
+from specgen.cli import build
+
+original, early = emit._start, []
+emit._start = lambda planned: (early.extend(sys.modules), original(planned))[1]
+results = build.build_paths([Path({str(SAXPY)!r})], build.BuildOptions(Path("out"), ("gfx1151",)))
+assert [r.status for r in results] == ["built"]
+late = ("numpy", "ml_dtypes", "specgen.testing", "specgen.checks.plan", "concurrent.futures")
+print([name for name in late if name in early], "numpy" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[] True", done.stdout + done.stderr
