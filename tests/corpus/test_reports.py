@@ -177,5 +177,7 @@ def test_streaming_packed_dot_keeps_its_queue_in_place(target, corpus):
     assert entry["policies"] == {"depth": 4, "factor": 3}
     assert (entry["allocation_spill_count"], entry["occupancy_percent"]) == (0, 100.0)
     if target == "gfx1151":
+        (ahead,) = [m for m in report["machine_loops"] if m["function"].endswith("__ahead") and m["steady"]]
+        assert not any(wait["full_drain"] for wait in ahead["waits"]), "one record ahead, its loads in any order"
         assert entry["code_byte_count"] <= PACKED_DOT_BYTES
         assert entry["target_resources"]["vector"]["final"]["register_count"] <= PACKED_DOT_VECTOR_REGISTERS

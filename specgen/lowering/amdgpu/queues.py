@@ -2,7 +2,8 @@
 
 A wait in the loop has to be right for its first round too. LLVM groups loads by buffer: the oldest record in front of
 the loop would be complete only when the last group is, and every round would wait as long. So the loads of a queue that
-is filled from several buffers keep their order, record by record.
+is filled from several buffers keep their order, record by record. In the loop that is so where fences part the records;
+without them the loads of a round stand before the last use of the values whose registers they could take.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def _queued(loop: scf.ForOp) -> Iterator[Operation]:
     inside = [op for v in ending.operands if (op := _load(v)) is not None and op.parent is loop.body.block]
     if len({op.operands[0] for op in before}) > 1:
         yield from before
-        yield from inside
+        if any(op.name == "motif.fence" for op in loop.body.block.ops):
+            yield from inside
 
 
 def _load(value: SSAValue) -> Operation | None:
