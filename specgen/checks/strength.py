@@ -45,7 +45,11 @@ def check_strength(
     cases = (*spec.checks, *spec.benchmarks)
     excluded = {id(c) for c in cases if not is_readable(c) or any(within(s, covered(c)) for s in errors)}
     heads = (*spec.args, *spec.params, *spec.defines)
-    unfounded = not is_readable(heads) or any(within(span, covered(head)) for span in errors for head in heads)
+    unfounded = (
+        bool(spec.lost)
+        or not is_readable(heads)
+        or any(within(span, covered(head)) for span in errors for head in heads)
+    )
     words = words_of(spec)
     constants = constants_of(spec, {**_defaults(spec, words), **(params or {})}, words)
     signature = _signature(spec, constants, words)

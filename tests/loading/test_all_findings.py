@@ -6,6 +6,7 @@ import itertools
 import random
 from pathlib import Path
 
+import loading_toml_writer as toml_writer
 import pytest
 
 from specgen.diagnostics import Diagnostic, Source, Span
@@ -163,3 +164,19 @@ def test_within_counts_the_start() -> None:
     assert within(Span("f", 4, 5, 4, 6), whole)
     assert not within(Span("f", 4, 6, 4, 7), whole)
     assert not within(Span("g", 3, 1, 3, 2), whole)
+
+
+@pytest.mark.parametrize("name", ["count", "input", "output"])
+@pytest.mark.parametrize("end", [".yaml", ".toml"])
+def test_an_argument_that_cannot_be_read_is_told_once(name: str, end: str, tmp_path: Path) -> None:
+    """Whatever names it elsewhere: nothing follows from what is lost."""
+    line = next(line for line in TEXT.splitlines() if line.startswith(f"  {name}: {{"))
+    path = tmp_path / "kernel.spec.yaml"
+    path.write_text(TEXT.replace(line, f"  {name}: 7"), encoding="utf-8")
+    if end == ".toml":
+        data = plain(load_document(path).tree)  # type: ignore[arg-type]
+        path = tmp_path / "kernel.spec.toml"
+        path.write_text(toml_writer.document(data), encoding="utf-8")
+    (finding,) = validate_file(path).diagnostics
+    assert finding.code == "SG-TYPE"
+    assert finding.message.startswith(f"`{name}` wants")
