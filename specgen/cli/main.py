@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "Build a spec in memory and run it once.",
     "trace": "Print what one wave executes on the emulator.",
     "report": "Show compile reports.",
+    "facts": "Print what is known of each value of a spec, and why.",
     "explain": "Explain a diagnostic code.",
     "schema": "Print the schema of the spec language.",
     "targets": "List the targets and their facts.",

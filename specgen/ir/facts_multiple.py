@@ -21,7 +21,7 @@ def multiple_of(facts: Facts, value: SSAValue, context: Context) -> MultipleOf:
     """The divisor of a value known in a context; see `Facts.multiple_of`."""
     found = _Search(facts, context, {}).of(value)
     for zero in context.all_zeros():
-        divisor = _constant_divisor(zero)
+        divisor = constant_divisor(zero)
         if divisor and facts.linear(zero.owner.operands[0]).key == facts.linear(value).key:  # type: ignore[union-attr]
             found = _least_common(found, divisor)
     exact = facts.interval(value, context).exact
@@ -51,7 +51,7 @@ class _Search:
         if not isinstance(value.type, IndexType) and found and _may_wrap(value):
             found &= -found
         for zero in self.context.all_zeros():
-            divisor = _constant_divisor(zero)
+            divisor = constant_divisor(zero)
             if divisor and zero.owner.operands[0] is value:  # type: ignore[union-attr]
                 found = _least_common(found, divisor)
         return found
@@ -158,7 +158,7 @@ def _constant(value: SSAValue) -> int | None:
     return op.value.value.data if known else None  # type: ignore[union-attr]
 
 
-def _constant_divisor(zero: SSAValue) -> int | None:
+def constant_divisor(zero: SSAValue) -> int | None:
     """`d` where a value that is known to be 0 is `x % d`, else None."""
     op = zero.owner
     if isinstance(op, Operation) and op.name in ("arith.remsi", "arith.remui", "motif.floorremsi"):

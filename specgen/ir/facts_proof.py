@@ -26,6 +26,10 @@ class Proofs:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self.path: tuple[Constraint, ...] = ()
+        """The constraints that the last bound of `_upper` was added up from."""
+        self.rest = Linear()
+        """What was left of the form, and evaluated."""
 
     def _evaluated(self, form: Linear, context: Context) -> Interval:
         total = point(form.constant)
@@ -45,7 +49,10 @@ class Proofs:
     def _upper(self, form: Linear, context: Context, depth: int) -> float | int:
         """An upper bound: adding `q * c` for a constraint `c <= 0` never makes a form larger."""
         best = self._evaluated(form, context).high
+        path: tuple[Constraint, ...] = ()
+        remaining = form
         if depth == 0 or not form.terms:
+            self.path, self.rest = path, remaining
             return best
         for constraint in self._relevant(form, context):
             for symbol in form.terms:
@@ -53,8 +60,11 @@ class Proofs:
                 if factor:
                     rest = form - constraint.form.scaled(factor)
                     if len(rest.terms) <= len(form.terms) + 1:
-                        best = min(best, self._upper(rest, context, depth - 1))
+                        found = self._upper(rest, context, depth - 1)
+                        if found < best:
+                            best, path, remaining = found, (constraint, *self.path), self.rest
                     break
+        self.path, self.rest = path, remaining
         return best
 
     def _relevant(self, form: Linear, context: Context) -> Iterator[Constraint]:
