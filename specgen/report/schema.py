@@ -93,6 +93,7 @@ SCHEMA: tuple[Row, ...] = (
     Row("source_low.loop_pipelines.rows[].ordinal", "integer", "Number of the loop in the function, inner ones first."),
     Row("source_low.loop_pipelines.rows[].reason", "text", "Why a loop stayed serial.", required=False),
     Row("source_low.loop_pipelines.rows[].lead", "integer", "Extra distance of address reads.", "iterations", False),
+    Row("source_low.loop_pipelines.rows[].instance", "text", "The `apply` that the loop came from.", required=False),
     Row("source_low.loop_pipelines.stages", "list", "Where each operation of a pipelined body went."),
     Row("source_low.loop_pipelines.stages[].op", "text", "Operation name."),
     Row("source_low.loop_pipelines.stages[].stage", "text", "producer or consumer."),

@@ -50,6 +50,7 @@ class LoopName:
     ordinal: int
     loop: str
     location: str
+    instance: str | None = None
 
 
 def kernels(module: ModuleOp) -> list[func.FuncOp]:
@@ -93,7 +94,8 @@ def name_of(loop: scf.ForOp) -> LoopName:
         parent = parent.parent_op()
     function = parent.sym_name.data if parent is not None else ""
     ordinal = integer(loop.attributes.get(ORDINAL))
-    return LoopName(function, -1 if ordinal is None else ordinal, label(loop), locations.text(loop))
+    instance = word(loop.attributes.get("motif.instance"))
+    return LoopName(function, -1 if ordinal is None else ordinal, label(loop), locations.text(loop), instance)
 
 
 def label(loop: scf.ForOp) -> str:

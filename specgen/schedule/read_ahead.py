@@ -94,6 +94,7 @@ def _row(
         read_count=legality.read_count(loop) if plan is None else len(plan.reads),
         lead=lead or None,
         reason=reason,
+        instance=name.instance,
     )
 
 

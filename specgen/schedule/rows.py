@@ -20,6 +20,7 @@ class PipelineRow(_Row):
     the number of iterations in the queue, `values_per_record` what each of them holds, `read_count` the static
     loads that run ahead, those in nested regions and in both branches of a conditional included.
     `outcome` is `pipelined`, or `serial` for depth 1 and for a loop that is never long enough (`reason` says so).
+    `instance` names the application of the motif that the loop came from.
     """
 
     function: str
@@ -33,6 +34,7 @@ class PipelineRow(_Row):
     read_count: int
     lead: int | None = None
     reason: str | None = None
+    instance: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,3 +89,4 @@ class UnrollRow(_Row):
     step: int | None = None
     trips: int | None = None
     reason: str | None = None
+    instance: str | None = None

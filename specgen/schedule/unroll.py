@@ -168,6 +168,7 @@ def _row(
         step=step,
         trips=trips,
         reason=reason,
+        instance=name.instance,
     )
 
 

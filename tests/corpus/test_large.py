@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from corpus_build import AMD, EXECUTABLE, FILES, LARGE
 from corpus_runs import suite_module
 from vulkan_support import validate
 
+import specgen
 from specgen import devices
 from specgen.api import Artifact
 from specgen.build import BuildOptions, build_paths
@@ -172,6 +175,49 @@ def test_loads_are_pending_over_the_steady_backedge(kernel, built):
     steady = loops[-1]
     assert steady["loads_pending"] == pending
     assert not any(w["full_drain"] for w in steady["waits"] if w["counter"] == "vmcnt")
+
+
+# Two instances with schedules of their own
+
+
+def depths(report: dict[str, Any], symbol: str) -> dict[str, int]:
+    """Depth of each instance's loop by the report."""
+    rows = report["source_low"]["loop_pipelines"]["rows"]
+    return {row["instance"]: row["depth"] for row in rows if row["function"] == symbol}
+
+
+def test_instances_have_the_depths_that_they_ask_for(built):
+    """Deep queues cost residency and nothing else."""
+    report = json.loads((built("sum_paired_rows") / "gfx1151" / "report.json").read_text())
+    entries = {e["name"]: e for e in report["entries"]}
+    wanted = {"default": (4, 1), "swapped": (1, 4), "both": (4, 4), "deep": (32, 32)}
+    for name, (left, right) in wanted.items():
+        assert depths(report, entries[name]["symbol"]) == {"left": left, "right": right}, name
+        assert entries[name]["allocation_spill_count"] == 0
+    assert entries["both"]["occupancy_percent"] == 100
+    assert entries["deep"]["occupancy_percent"] < 50
+
+
+SEARCH = [*itertools.product((1, 4), repeat=4), (8, 4, 8, 4), (16, 4, 16, 4), (32, 4, 32, 4)]
+"""Depth and factor of the left and the right instance."""
+
+
+@pytest.mark.slow
+def test_every_point_of_the_search_is_built_without_spills():
+    spec = specgen.load(FILES["sum_paired_rows"])
+    for left, left_unroll, right, right_unroll in SEARCH:
+        artifact = spec.build(
+            "gfx1151",
+            left_lookahead=left - 1,
+            left_unroll=left_unroll,
+            right_lookahead=right - 1,
+            right_unroll=right_unroll,
+        )
+        report = json.loads(artifact.files["report.json"])
+        (entry,) = [e for e in report["entries"] if e["name"] == "default"]
+        assert depths(report, entry["symbol"]) == {"left": left, "right": right}
+        assert entry["allocation_spill_count"] == 0
+        assert (entry["occupancy_percent"] == 100) == (max(left, right) < 16), (left, right, entry["occupancy_percent"])
 
 
 # Resources
