@@ -31,13 +31,13 @@ def opcodes_of(hsaco: bytes) -> set[str]:
     return found
 
 
-def of_folders(folders: Iterable[Built]) -> dict[str, list[str]]:
-    """Instruction family -> sorted opcodes of these built specs and their instances, on every target that the emulator
-    executes."""
+def of_folders(folders: Iterable[Built], targets: tuple[str, ...] = EXECUTABLE) -> dict[str, list[str]]:
+    """Instruction family -> sorted opcodes of these built specs and their instances, on these targets (every one that
+    the emulator executes)."""
     found: dict[str, set[str]] = {arch: set() for arch in sorted(set(EXECUTABLE_TARGETS.values()))}
     for built in folders:
         instances = (built.folder, *built.folder.parent.glob(f"{built.name}@*"))
-        for folder, target in itertools.product(instances, EXECUTABLE):
+        for folder, target in itertools.product(instances, targets):
             kernel = folder / target / "kernel.hsaco"
             if kernel.exists():
                 found[EXECUTABLE_TARGETS[target]] |= opcodes_of(kernel.read_bytes())

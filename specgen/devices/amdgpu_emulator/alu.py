@@ -23,7 +23,7 @@ VECTOR_FORMS: Final = frozenset({"VOP1", "VOP2", "VOP3", "VOP3SD", "VOP3P", "VOP
 SCALAR_FORMS: Final = frozenset({"SOP1", "SOP2", "SOPC", "SOPK"})
 
 _MASK_IN_SRC2: Final = re.compile(r"v_(cndmask|(add|sub|subrev)_co_ci|addc|subb|subbrev)")
-_SATURATING: Final = re.compile(r"v_(add|sub|subrev)(?:_nc)?_([ui])(16|32)$")
+_SATURATING: Final = re.compile(r"v_(?:pk_)?(add|sub|subrev)(?:_nc)?_([ui])(16|32)$")
 _KEEPS_HALF: Final = re.compile(
     r"v_(?:(?:fma|mad|div_fixup)_f16|mad_[ui]16|(?:mac|fmac|madak|madmk|fmaak|fmamk)_f16|(?:min3|max3|med3)_|(?:add|sub)_i16|bitop3_b16)"
 )
@@ -84,10 +84,16 @@ class AluEmitter:
         kind, bits = match[2], int(match[3])
         left, right = ("S1", "S0") if match[1] == "subrev" else ("S0", "S1")
         low, high = (0, (1 << bits) - 1) if kind == "u" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-        operand = [f"64'I({s}.{kind}{bits})" for s in (left, right)]
         sign = "+" if match[1] == "add" else "-"
-        bounded = f"int_min(int_max({operand[0]} {sign} {operand[1]}, {low}), {high})"
-        return pseudocode.parse(f"D0.{kind}{bits} = {bits}'{kind.upper()}({bounded})")
+
+        def bounded(part: str) -> str:
+            exact = f"64'I({left}{part}.{kind}{bits}) {sign} 64'I({right}{part}.{kind}{bits})"
+            return f"{bits}'{kind.upper()}(int_min(int_max({exact}, {low}), {high}))"
+
+        if self.inst.form != "VOP3P":
+            return pseudocode.parse(f"D0.{kind}{bits} = {bounded('')}")
+        halves = [f"tmp{part}.{kind}16 = {bounded(part)};" for part in ("[15 : 0]", "[31 : 16]")]
+        return pseudocode.parse("".join(halves) + "D0.u32 = tmp.u32")
 
     def _constants(self) -> dict[str, int | float | bool]:
         inst = self.inst

@@ -183,6 +183,10 @@ def _conversion_rules() -> dict[str, str]:
         "v_cvt_pk_rtz_f16_f32": pack,
         "v_cvt_pkrtz_f16_f32": pack,
         "v_cvt_pk_bf16_f32": bf16,
+        "v_sat_pk_u8_i16": (
+            "tmp = int_min(int_max(32'I(S0.u32[15 : 0].i16), 0), 255).u32;"
+            "tmp = tmp | (int_min(int_max(32'I(S0.u32[31 : 16].i16), 0), 255).u32 << 8U); D0.u16 = 16'U(tmp)"
+        ),
         "v_cvt_f32_bf16": "D0.f32 = bf16_to_f32(S0[15 : 0].bf16)",
         "v_cvt_nearest_i32_f32": "D0.i32 = f32_to_i32(floor(S0.f32 + 0.5F))",
         "v_cvt_rpi_i32_f32": "D0.i32 = f32_to_i32(floor(S0.f32 + 0.5F))",

@@ -185,6 +185,18 @@ def _swap(em: Emitter, inst: Instruction) -> None:
     em.store_vector(second, 32, Value("r0", "u32"))
 
 
+def _swap_halves(em: Emitter, inst: Instruction) -> None:
+    """Halves are named as in every short encoding: v128 and up are the upper ones."""
+    places = [
+        ((code - 128, True) if code >= VECTOR + 128 else (code, False))
+        for code in (inst.fields["vdst"], inst.fields["src0"])
+    ]
+    for at, (code, high) in enumerate(places):
+        em.emit(f"r{at} = {em.vector(code)}.view(u16)[:, {int(high)}::2].copy()")
+    for (code, high), other in zip(places, ("r1", "r0"), strict=True):
+        em.store_half(code, high, Value(other, "u16"))
+
+
 def _swap_rows(em: Emitter, inst: Instruction) -> None:
     width = 32 if "32_swap" in inst.name else 16
     codes = (inst.fields["vdst"], inst.fields["src0"])
@@ -245,6 +257,7 @@ EMITTERS: Final[dict[str, Callable[[Emitter, Instruction], None]]] = {
     "v_permlane16_swap_b32": _swap_rows,
     "v_permlane32_swap_b32": _swap_rows,
     "v_swap_b32": _swap,
+    "v_swap_b16": _swap_halves,
     "ds_bpermute_b32": _pull,
     "ds_bpermute_fi_b32": _pull,
     "ds_permute_b32": _push,

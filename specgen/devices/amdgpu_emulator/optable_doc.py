@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from specgen.devices.amdgpu_emulator import alu, crosslane, memory_ops
@@ -53,7 +54,15 @@ def table() -> Mapping[str, Mapping[str, str]]:
     return found
 
 
+_OPERANDS: Final[Mapping[str, Mapping[str, int]]] = {
+    "s_barrier_signal": {"ssrc0": 193},  # -1: the barrier of the workgroup
+    "s_denorm_mode": {"simm16": 15},  # denormals kept
+}
+"""Operations that are executed with some operands only."""
+
+
 def _executed(inst: Instruction) -> bool:
+    inst = replace(inst, fields={**inst.fields, **_OPERANDS.get(inst.name, {})})
     for lanes in (64,) if inst.arch.is_cdna else (32, 64):
         em = Emitter(inst.arch, lanes)
         try:

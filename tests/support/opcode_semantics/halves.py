@@ -131,6 +131,12 @@ def fixup(quotient: np.ndarray, denominator: np.ndarray, numerator: np.ndarray) 
     return np.where(nan, kind(np.nan), result)
 
 
+def saturated_bytes(x: int) -> int:
+    """Both signed halves limited to a byte, side by side."""
+    low, high = ((h & 0x7FFF) - (h & 0x8000) for h in (x & 0xFFFF, x >> 16))
+    return max(0, min(low, 255)) | max(0, min(high, 255)) << 8
+
+
 def _conversions() -> list[Row]:
     one = "const literal short"
     sat = reals.saturate
@@ -143,6 +149,7 @@ def _conversions() -> list[Row]:
         floats("v_cvt_i16_f16", "f16", "i16", sat(-32768, 32767), one),
         floats("v_cvt_norm_i16_f16", "f16", "i16", lambda x: reals.unit(x, -1, 32767), archs=RDNA),
         floats("v_cvt_norm_u16_f16", "f16", "u16", lambda x: reals.unit(x, 0, 65535).view(np.uint16), archs=RDNA),
+        ints("v_sat_pk_u8_i16", "u32h", "u16", saturated_bytes, "const"),
         floats("v_pack_b32_f16", "f16 f16", "pk16", reals.packed, "const opsel half"),
     ]
 

@@ -9,6 +9,8 @@ import numpy as np
 from opcode_semantics.rows import CDNA, RDNA, RDNA3, RDNA4
 from opcode_semantics.snippets import Snippet, State, Words
 
+SWAP_HALVES = f".long {0x7E000000 | 10 << 17 | 0x66 << 9 | 256 + 128 + 11:#x}"
+"""v_swap_b16 v10.l, v11.h (RDNA3 ISA, VOP1 opcode 102), which LLVM 19 cannot spell."""
 IDLE = (3, 17)
 """Lanes that EXEC leaves out where a piece says so."""
 
@@ -138,6 +140,7 @@ def _rows() -> list[Snippet]:
         Snippet("v_permlane16_var_b32", "{0} v10, v2, v4", lambda s: (variable(s, False),), archs=(RDNA4,)),
         Snippet("v_permlanex16_var_b32", "{0} v10, v2, v4", lambda s: (variable(s, True),), archs=(RDNA4,)),
         Snippet("v_swap_b32", "v_mov_b32 v10, v2\nv_mov_b32 v11, v4\n{0} v10, v11", lambda s: (s.b, s.a)),
+        Snippet("v_swap_b16", "v_mov_b32 v10, v2\nv_mov_b32 v11, v4\n" + SWAP_HALVES, lambda s: (s.a & np.uint32(0xFFFF0000) | s.b >> np.uint32(16), s.b & np.uint32(0xFFFF) | s.a << np.uint32(16)), archs=RDNA),
         Snippet("v_mbcnt_lo_u32_b32", "s_mov_b32 s30, 0xf0f0f0f1\n{0} v10, s30, v2", lambda s: (below(s, 0xF0F0F0F1, 0, s.a),)),
         Snippet("v_mbcnt_lo_u32_b32;v_mbcnt_hi_u32_b32", "{0} v10, -1, 0\n{1} v10, -1, v10", lambda s: ((s.lane % s.lanes).astype(np.uint32),)),
         Snippet("v_mbcnt_hi_u32_b32", "s_mov_b32 s30, 0xf0f0f0f1\n{0} v10, s30, v2", lambda s: (below(s, 0xF0F0F0F1, 32, s.a),)),

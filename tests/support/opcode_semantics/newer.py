@@ -139,5 +139,17 @@ def _dots() -> list[Snippet]:
     return [Snippet("v_dot2_f32_bf16", calm + word, meaning, archs=(CDNA,), kind="near")]
 
 
+def _packed() -> list[Snippet]:
+    """VOP3P opcodes 0x1B and 0x1C: the least and the greatest of three, any NaN winning, in both halves."""
+    made = []
+    for name, op, function in (("minimum3", 0x1B, reals.minimum), ("maximum3", 0x1C, reals.maximum)):
+        three = packed.halfwise(lambda a, b, c, f=function: f(f(a, b), c), np.float16)
+        word = f".long {0xD3804000 | op << 16 | 10:#x}, {256 + 2 | (256 + 4) << 9 | (256 + 6) << 18 | 3 << 27:#x}"
+        made.append(
+            Snippet(f"v_pk_{name}_f16", word, lambda s, f=three: (f(s.a, s.b, s.x),), archs=(CDNA,), kind="pk16")
+        )
+    return made
+
+
 def snippets() -> list[Snippet]:
-    return [*_bits(), *_numbers(), *_swaps(), *_reads(), *_dots()]
+    return [*_bits(), *_numbers(), *_swaps(), *_reads(), *_dots(), *_packed()]

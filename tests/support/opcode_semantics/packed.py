@@ -93,6 +93,21 @@ def _packed_whole() -> list[Row]:
     ]
 
 
+def _saturated() -> list[Row]:
+    """Sums and differences of halves that stop at the ends of their range."""
+    made = []
+    for sign, kind, low, high in (
+        (1, np.uint16, 0, 65535),
+        (-1, np.uint16, 0, 65535),
+        (1, np.int16, -32768, 32767),
+        (-1, np.int16, -32768, 32767),
+    ):
+        name = f"v_pk_{'add' if sign > 0 else 'sub'}_{'u' if low == 0 else 'i'}16"
+        exact = lambda a, b, s=sign, lo=low, hi=high: np.clip(a.astype(np.int64) + s * b.astype(np.int64), lo, hi)
+        made.append(floats(name, "u32h u32h", "u32", halfwise(exact, kind), text="{op} {d}, {a}, {b} clamp"))
+    return made
+
+
 def _packed_real() -> list[Row]:
     h, w = np.float16, reals.wide
     table: tuple[tuple[str, int, Any, tuple[str, ...]], ...] = (
@@ -280,7 +295,7 @@ def calm16(a: Array, b: Array, c: Array) -> Array:
 
 
 def rows() -> list[Row]:
-    return [*_packed_whole(), *_packed_real(), *_dots(), *_mixed(), *_brain()]
+    return [*_packed_whole(), *_saturated(), *_packed_real(), *_dots(), *_mixed(), *_brain()]
 
 
 __all__ = ["ints", "ml_dtypes", "rows"]

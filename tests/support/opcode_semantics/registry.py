@@ -61,6 +61,7 @@ def run(table: str, arch: str) -> list[str]:
     return scalars.run(arch, known(arch))
 
 
+@functools.cache
 def covered(arch: str) -> dict[str, str]:
     """Operation (and variant encoding) -> the table that tests it; the first one where several do."""
     found: dict[str, str] = {}
