@@ -30,12 +30,37 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "In the order of the ABI. Both ends of a `range` belong to it.",
         ("scalar_argument", "buffer_argument", "vector_argument"),
     ),
-    ("Memory", "Workgroup memory starts unwritten; reading it then is a finding.", ("memory", "memory_schedule")),
+    (
+        "Typed windows",
+        "`views` reads the bytes of a buffer as elements of another type. `offset` counts bytes, `strides` elements of "
+        "the window; axes that `strides` does not name are packed. A window is checked whole where it is declared: it "
+        "ends inside of the buffer, its offset is a multiple of its element and the buffer's `align` is one too "
+        "(SG-VIEW). It is only read.",
+        ("view",),
+    ),
+    (
+        "Memory",
+        "Workgroup memory starts unwritten; reading it then is a finding. No subscript depends on how it lies: "
+        "`contiguous` names the fastest axis, `pad` adds elements to each row, `swizzle: xor` exchanges pieces of 16 "
+        "bytes of a row by the number of the row (`none` does not).",
+        ("memory", "memory_schedule"),
+    ),
     ("Launch", "The names are the ids in the body, as `index` with exact ranges.", ("launch", "kernel_schedule")),
     (
         "Statements",
         "One leading key names the statement.",
         ("let", "var", "set", "store", "atomic", "for", "while", "if", "apply", "barrier", "assume"),
+    ),
+    (
+        "Views",
+        "`view` names a region of a buffer, window, memory or other view, with at least one range, and reads nothing: "
+        "`outside` is inherited by what reads through it. `place: direct` (the default) reads in place. `place: "
+        "workgroup` lets the workgroup copy the region together where the statement stands, between two barriers; all "
+        "work-items reach it and name one region (SG-COLL), and the buffer is not stored to until the block ends "
+        "(SG-VIEW). With `buffers: n` of 2 or more, copies take turns in the iterations of the counted loop that the "
+        "view stands in directly, and the second barrier goes. `pad` and `swizzle` are those of memory. The values "
+        "are the same whatever these keys say.",
+        ("view_statement", "view_schedule"),
     ),
     (
         "Loop schedules",

@@ -105,8 +105,11 @@ CODES: tuple[Code, ...] = (
     Code(
         "SG-VIEW",
         "a view does not fit its buffer",
-        "A view's window leaves the buffer, is misaligned for its type, or names no buffer.",
-        "A view is the only way to read bytes as something else, so it is checked whole when it is declared.",
+        "A window of `views` leaves the buffer, is misaligned for its type, or names no buffer. Or a staged view "
+        "cannot hold: it copies no buffer, the buffer is stored to while the copy lives, or its copies cannot take "
+        "turns.",
+        "A view is the only way to read bytes as something else, so it is checked whole when it is declared. What is "
+        "read from a copy must be what is read in place.",
         "views:\n  half: {of: cache, type: f16, offset: 1, shape: {i: 8}}",
         "views:\n  half: {of: cache, type: f16, offset: 2, shape: {i: 8}}",
     ),
