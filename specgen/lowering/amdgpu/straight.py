@@ -276,7 +276,7 @@ def _late_reads(low: Lowering, body: Block) -> dict[SSAValue, Late]:
         if not isinstance(read, scf.IfOp) or read.parent is not body or not is_guarded_read(low, read):
             continue
         users = _consumers(old)
-        if not users or len(list(new.uses)) != 1:
+        if not users or len(list(new.uses)) != 1 or not all(_in_line(low, u, body) for u in users):
             continue
         last = max(users, key=order.__getitem__)
         if order[last] > order[read]:
@@ -294,7 +294,8 @@ def _consumers(value: SSAValue) -> set[Operation] | None:
     found: set[Operation] = set()
     for use in value.uses:
         op = use.operation
-        if isinstance(op, scf.YieldOp) or len(op.results) != 1:
+        row = OPS[op.name]
+        if len(op.results) != 1 or not (row.pure or row.cls == "collective"):
             return None
         if op.name == "vector.extract" or _may_fuse(op):
             below = _consumers(op.results[0])
@@ -304,6 +305,12 @@ def _consumers(value: SSAValue) -> set[Operation] | None:
         else:
             found.add(op)
     return found
+
+
+def _in_line(low: Lowering, op: Operation, body: Block) -> bool:
+    """Whether an op of a loop runs in every round: it stands in the body or in a conditional computed always."""
+    around = op.parent_op()
+    return op.parent is body or (isinstance(around, scf.IfOp) and around.parent is body and is_private(low, around))
 
 
 def _may_fuse(op: Operation) -> bool:
