@@ -114,9 +114,9 @@ def test_motifs_are_checked_alone() -> None:
     assert motif(MOTIF.replace("a[i, 0]", "a[i + 1, 0]")) == [
         "24:16 SG-BOUNDS `i + 1` may be 4; axis `row` has [0, 4). [Guard it: `if: i + 1 < 4`.]"
     ]
-    assert motif(MOTIF.replace("(2 if twice else 3)", "i")) == [
-        "24:24 SG-TYPE `a[i, 0]` is `f32` and `i` is `index`; there is no implicit conversion. "
-        "[Write `f32(i)` or `index(a[i, 0])`.]"
+    assert motif(MOTIF.replace("(2 if twice else 3)", "(i if twice else i)")) == [
+        "24:25 SG-TYPE `a[i, 0]` is `f32` and `i if twice else i` is `index`; there is no implicit conversion. "
+        "[Write `f32(i if twice else i)` or `index(a[i, 0])`.]"
     ]
 
 

@@ -177,10 +177,10 @@ def test_a_fault_of_the_tool_costs_its_spec_only_and_ends_with_2(here, jobs, mon
 
     original = emit.emit
 
-    def faulty(spec, root, options):
+    def faulty(spec, root, options, *params):
         if spec.name.text == "saxpy":
             raise ZeroDivisionError("a fault")
-        return original(spec, root, options)
+        return original(spec, root, options, *params)
 
     monkeypatch.setattr(emit, "emit", faulty)
     monkeypatch.delenv("SPECGEN_TRACEBACK", raising=False)
