@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from binding_helpers import bound, told
+from vulkan_support import spirv_val, validate
 
 import specgen
 from specgen import devices
+from specgen.ir import parse
 
 SPEC = """\
 spec: 1
@@ -179,3 +181,45 @@ def test_a_subscript_beyond_its_axis_is_found_although_the_buffer_goes_on(tmp_pa
     findings = artifact.run("interpreter", **args).findings
     assert {f.kind for f in findings} == {"out-of-bounds"}
     assert "axis `slot` of `norms`" in findings[0].detail
+
+
+# --- the operation ----------------------------------------------------------------------------------------------------
+
+MODULE = """
+builtin.module {{
+  func.func @f(%b: memref<4x8xi8>, %n: index) {{
+    %w = "motif.window"({operands}) : ({types}) -> {result}
+    func.return
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("operands", "types", "result", "wrong"),
+    [
+        ("%b", "memref<4x8xi8>", "memref<8xf32>", None),
+        ("%b, %n", "memref<4x8xi8>, index", "memref<?xf32>", None),
+        ("%b", "memref<4x8xi8>", "memref<?xf32>", "a size exactly where the type has none"),
+        ("%b, %n", "memref<4x8xi8>, index", "memref<8xf32>", "a size exactly where the type has none"),
+        ("%b", "memref<4x8xi8>", "memref<2x4xf32>", "the result has one axis"),
+    ],
+)
+def test_windows_are_verified(operands, types, result, wrong):
+    text = MODULE.format(operands=operands, types=types, result=result)
+    if wrong is None:
+        module = parse(text, "f")
+        assert str(parse(str(module), "f")) == str(module)
+        return
+    with pytest.raises(Exception, match=wrong):
+        parse(text, "f")
+
+
+@pytest.mark.parametrize("place", ["direct", "workgroup"])
+def test_modules_with_windows_are_valid(place, tmp_path):
+    try:
+        spirv_val()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    (tmp_path / "w.spec.yaml").write_text(SPEC)
+    validate(specgen.load(tmp_path / "w.spec.yaml").build("vulkan1.3", place=place).files["kernel.spv"])
