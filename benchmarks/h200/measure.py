@@ -140,6 +140,13 @@ def flat(name: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+def written(path: Path, held: dict[str, Any]) -> None:
+    """Replace the file of results."""
+    temporary = path.with_suffix(".new")
+    temporary.write_text(json.dumps(held, indent=1) + "\n")
+    os.replace(temporary, path)
+
+
 def main() -> int:
     """Measure the rows that `--only` names, or all, and write the file after each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -152,15 +159,22 @@ def main() -> int:
 
     from specgen.devices.vulkan.device import VulkanDevice
 
-    names = [n for n in rows.ROWS if not options.only or any(n.startswith(o) for o in options.only)]
+    everything = (*rows.ROWS, "dispatch")
+    names = [n for n in everything if not options.only or any(n.startswith(o) for o in options.only)]
     if not names:
-        parser.error(f"no row starts with {options.only}; rows: {', '.join(rows.ROWS)}")
+        parser.error(f"no row starts with {options.only}; rows: {', '.join(everything)}")
     device = VulkanDevice()
     held = json.loads(options.output.read_text()) if options.output.exists() else {"rows": []}
     torch.manual_seed(1)
     status = 0
     for name in names:
         started = time.perf_counter()
+        if name == "dispatch":
+            warm_up(lambda: rows.dispatch_costs(rows.Setting(device, options.kernels)))
+            held["dispatch_us"] = rows.dispatch_costs(rows.Setting(device, options.kernels))
+            print(name, held["dispatch_us"])
+            written(options.output, held)
+            continue
         try:
             row = rows.ROWS[name](rows.Setting(device, options.kernels))
             records = flat(name, measured(row, options.rounds))
@@ -182,9 +196,7 @@ def main() -> int:
         date = datetime.datetime.now(datetime.UTC).date().isoformat()
         kept = [r for r in held["rows"] if r["name"] != name]
         held["rows"] = kept + [{**r, "date": date} for r in records]
-        temporary = options.output.with_suffix(".new")
-        temporary.write_text(json.dumps(held, indent=1) + "\n")
-        os.replace(temporary, options.output)
+        written(options.output, held)
         for r in records:
             print(f"{name:14} {r['baseline']:24} ratio {r['ratio']:.3f}  {r['medians_us']}  {r['chosen']}")
         print(

@@ -7,6 +7,7 @@ compared with torch's in float32 or better before anything is timed.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -277,6 +278,19 @@ def _decode(sequences: int, heads: int, group: int) -> Callable[[Setting], Row]:
     return lambda at: _Decode(at, sequences, heads, group).row()
 
 
+def dispatch_costs(at: Setting) -> dict[str, float]:
+    """Microseconds of a dependent dispatch in a recorded buffer: a workgroup that stores, and one that loads before."""
+    memory = at.memory(input=64 * 32 * 4, output=32 * 4)
+    names = {"input": "input", "output": "output"}
+    found = {}
+    for name, rows in (("stores only", 0), ("loads and stores", 1)):
+        chain = at.chain(memory, ours.Step("sum_rows", {"row_count": rows}, names))
+        times = [chain.sample(1000) for _ in range(25)][5:]
+        found[name] = round(statistics.median(times) * 1e6, 3)
+    memory.close()
+    return found
+
+
 class _Decode:
     """One new token for each sequence against 32768 tokens in pages of 64, of f16 with 128 channels."""
 
@@ -309,19 +323,18 @@ class _Decode:
 
     def chain(self, pages_each: int, entry: str) -> ours.Chain:
         parts = -(-self.pages // pages_each)
-        split = ours.Step(
-            "decode_split" if self.group == 1 else "decode_split@shared=4",
-            {
-                "sequences": self.sequences,
-                "heads": self.heads,
-                "parts": parts,
-                "pages_each": pages_each,
-                "pages_most": self.pages,
-                "pool": self.sequences * self.pages,
-            },
-            {n: n for n in ("lengths", "table", "q", "keys", "values", "tops", "totals", "sums")},
-            entry,
-        )
+        scalars = {
+            "sequences": self.sequences,
+            "heads": self.heads,
+            "parts": parts,
+            "pages_most": self.pages,
+            "pool": self.sequences * self.pages,
+        }
+        kernel = "decode_grouped" if pages_each == 32 else f"decode_grouped@pages={pages_each}"
+        if self.group == 1:
+            kernel, scalars = "decode_split", {**scalars, "pages_each": pages_each}
+        names = ("lengths", "table", "q", "keys", "values", "tops", "totals", "sums")
+        split = ours.Step(kernel, scalars, {name: name for name in names}, entry)
         join = ours.Step(
             "decode_join",
             {"sequences": self.sequences, "heads": self.heads * self.group, "parts": parts},
@@ -375,10 +388,10 @@ class _Decode:
         )
 
     def row(self) -> Row:
-        entries = ("default",) if self.group == 1 else ("default", "marching")
-        chains = {
-            f"{entry}, {n} pages a part": self.chain(n, entry) for entry in entries for n in (4, 8, 12, 16, 32, 64)
-        }
+        entries, sizes = (("default",), (8, 16, 32, 64))
+        if self.group > 1:
+            entries, sizes = ("default", "serial", "leading", "deep"), (32, 64)
+        chains = {f"{entry}, {n} pages a part": self.chain(n, entry) for entry in entries for n in sizes}
         row = Row(chains, {**self.torch_runs(), "triton": self.triton_run}, 2 * self.keys.nbytes, 4, memory=self.memory)
         k, v = self.contiguous(self.keys).float(), self.contiguous(self.values).float()
         q = self.q.view(self.sequences, self.heads, self.group, self.D).float()
