@@ -120,6 +120,8 @@ def guarded_read(low: Lowering, op: scf.IfOp) -> None:
             low.run(inner)
     scalar = [o for o in reads if o not in vector and o.results[0] in outer]
     if scalar:
+        for inner in _inside(other):
+            low.run(inner)
         instead = dict(zip(op.results, _yields(other), strict=True))
         _branched(low, condition, scalar, outer, {n: instead[n] for r in scalar for n in outer[r.results[0]]})
     low.guard = Guard(condition, low.facts.uniform(op.cond) != "none", op)
@@ -135,11 +137,8 @@ def _branched(
     outer: dict[SSAValue, list[OpResult]],
     instead: dict[OpResult, SSAValue],
 ) -> None:
-    """Reads into scalar registers behind a branch; constants where it is not taken."""
+    """Reads into scalar registers behind a branch; other values where it is not taken."""
     b = low.b
-    for constant in instead.values():
-        assert isinstance(constant.owner, Operation)
-        low.run(constant.owner)
     otherwise = {result: _like(low, no, result) for result, no in instead.items()}
     yes, after, before = b.new_block(), b.new_block(), b.block
     b.branch(condition, yes, after)

@@ -95,8 +95,11 @@ def test_a_wrong_row_without_a_guard_is_still_found(row, target):
     assert finding.kind == "out-of-bounds"
 
 
-def weighted() -> str:
-    """out[t] = weight[row] * values[row, t] where 0 <= row: one address for all lanes beside one for each."""
+def weighted(other: str = "") -> str:
+    """out[t] = weights[row] + values[row, t] where 0 <= row: one address for all lanes beside one for each.
+
+    Else 3, or `other`, a value from outside of the conditional.
+    """
     return kernel(
         "weighted",
         [
@@ -108,6 +111,7 @@ def weighted() -> str:
         f"""{THREAD}
 %zero = arith.constant 0 : index
 %c = arith.cmpi sge, %row, %zero : index
+%outer = memref.load %weights[%zero] : memref<{ROWS}xf32>
 %w, %v = scf.if %c -> (f32, f32) {{
   %a = memref.load %weights[%row] : memref<{ROWS}xf32>
   %b = memref.load %values[%row, %t] : memref<{ROWS}x{LANES}xf32>
@@ -115,7 +119,7 @@ def weighted() -> str:
 }} else {{
   %o = arith.constant 3.0 : f32
   %p = arith.constant 0.0 : f32
-  scf.yield %o, %p : f32, f32
+  scf.yield {other or "%o"}, %p : f32, f32
 }}
 %s = arith.addf %w, %v : f32
 memref.store %s, %out[%t] : memref<{LANES}xf32>""",
@@ -124,14 +128,16 @@ memref.store %s, %out[%t] : memref<{LANES}xf32>""",
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("row", [0, 7, -1, -(2**20)])
-def test_a_scalar_read_beside_keeps_its_branch_and_its_other_value(row, target):
-    text = module(weighted())
+@pytest.mark.parametrize(("other", "value"), [("", 3), ("%outer", 100)], ids=["constant", "from outside"])
+def test_a_scalar_read_beside_keeps_its_branch_and_its_other_value(other, value, row, target):
+    text = module(weighted(other))
     weights = np.arange(ROWS, dtype=np.float32) + 100
     values = np.arange(ROWS * LANES, dtype=np.float32) + 1
     for run in (emulate, interpret):
         out = np.full(LANES, -1, np.float32)
         done = run(text, target, "weighted", {"row": row, "weights": weights, "values": values, "out": out})
         assert done.findings == ()
-        wanted = weights[row] + values.reshape(ROWS, LANES)[row] if row >= 0 else np.full(LANES, 3)
+        wanted = weights[row] + values.reshape(ROWS, LANES)[row] if row >= 0 else np.full(LANES, value)
         assert np.array_equal(done.outputs["out"], wanted.astype(np.float32))
-    assert branches(text, target) == 1
+    if not other:
+        assert branches(text, target) == 1
