@@ -36,7 +36,9 @@ def view(ctx: Context, statement: ViewStatement) -> None:
             found = _window(ctx, entry.name.text, entry.value, outside)
         if isinstance(found, Buffer) and place == "workgroup":
             with ctx.within(entry.value), ctx.at_place(statement.span):
-                found = staging.stage(ctx, entry.name.text, _ranged(ctx, found, entry.value), wanted) or UNKNOWN
+                region = _ranged(ctx, found, entry.value)
+                staged = None if region is None else staging.stage(ctx, entry.name.text, region, wanted)
+                found = UNKNOWN if staged is None else staged
         declare(ctx, Name(entry.name.text, "view", entry.name.span, found if place is not None else UNKNOWN))
     if len(ctx.live) > known:
         with ctx.at_place(statement.span):
@@ -82,10 +84,16 @@ def _may_rotate(ctx: Context, statement: ViewStatement) -> bool:
     return False
 
 
-def _ranged(ctx: Context, found: Buffer, expr: Expr) -> Buffer:
-    """A whole buffer that is named without subscripts as a view of all of it."""
+def _ranged(ctx: Context, found: Buffer, expr: Expr) -> Buffer | None:
+    """A whole buffer that is named without subscripts as a view of all of it; None after a diagnostic."""
     if found.base is not None:
         return found
+    for axis, extent in zip(found.axes, found.extents, strict=True):
+        if extent.static is None:
+            message = f"axis `{axis}` has {extent.text} elements, known only when the kernel runs."
+            hint = "Name a region of static size, or read in place: `place: direct`."
+            ctx.report("SG-STATIC", message, at=expr.span, hint=hint)
+            return None
     window = tuple(Part(expr.tree, static_typed(INDEX, 0), extent.static) for extent in found.extents)
     return replace(found, base=found, window=window)
 

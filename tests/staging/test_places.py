@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from binding_helpers import load
+from binding_helpers import bound, load, told
 from staged_kernels import HEAD, SCHEDULE, Point
 
 ARGS = """\
@@ -140,6 +140,35 @@ def test_a_direct_view_of_a_staged_one_and_reads_beyond_it():
     inner[:, :4] = x[20:26, 30:34]
     expected = sum(100**i * inner[A, B % 4 + i] for i in range(3))
     assert np.array_equal(found, expected)
+
+
+def test_a_whole_buffer_by_its_name():
+    text = f"""{without("buffers", "depth", "factor")}{ARGS.format(type="i16")}body:
+- view: {{tile: x}}
+  schedule: {{place: place, pad: pad, swizzle: swizzle}}
+- store: {{"y[a, b]": "i32(tile[23 - a, 32 - b])"}}
+"""
+    args = given(np.int16)
+    found = equal_to_direct(text, args, {"pad": 1}, {"swizzle": "xor"})
+    assert np.array_equal(found, args["x"].reshape(24, 33)[23 - A, 32 - B])
+
+
+def test_copies_count_as_workgroup_memory():
+    body = """\
+- view: {a: "x[0:+150, :]", b: "x[300:+100, :]"}
+  schedule: {place: workgroup}
+- store: {"y[lane]": "a[1, 63 - lane] + b[0, lane]"}
+"""
+    args = """\
+args:
+  x: {buffer: f32, shape: {row: 1024, lane: 64}}
+  y: {buffer: f32, shape: {lane: 64}, access: write}
+launch:
+  workgroup_size: {lane: 64}
+"""
+    assert told(bound(body, args=args).diagnostics) == []
+    (found,) = told(bound(body.replace("150", "160"), args=args).diagnostics)
+    assert "SG-MEM workgroup memory up to here takes 66560 bytes; the target has 65536." in found
 
 
 def test_stores_through_a_direct_view():
