@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from binding_helpers import bound, load, told
+from binding_helpers import bound, kernel, load, told
 from staged_kernels import HEAD, SCHEDULE, Point
 
 ARGS = """\
@@ -296,3 +296,83 @@ body:
     (run,) = Point(load(text)).interpreted([{"trips": trips, "y": np.zeros(32, np.int32)}])
     assert run.findings == ()
     assert run.outputs["y"].tolist() == [1 + 7 * trips] * 32
+
+
+MOTIFS = {
+    "part": """\
+spec: 1
+kind: motif
+name: part
+summary: One staged row, mirrored.
+params: {rows: {}}
+policies:
+  copies: {default: 2, range: [1, 3]}
+args:
+  a: {buffer: f32, shape: {row: rows, lane: 64}}
+  i: {type: index, range: [0, rows - 1]}
+  lane: {type: index, range: [0, 63]}
+  t: {type: f32}
+results:
+  s: {type: f32}
+body:
+- view: {tile: "a[i, :]"}
+  schedule: {place: workgroup, buffers: copies}
+- let: {s: "t + tile[63 - lane]"}
+""",
+    "user": """\
+spec: 1
+kind: motif
+name: user
+summary: Reads one element of what it is given.
+args:
+  v: {buffer: f32, shape: {lane: 64}}
+  lane: {type: index, range: [0, 63]}
+results:
+  s: {type: f32}
+body:
+- let: {s: "v[63 - lane]"}
+""",
+}
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_motifs_that_stage_and_motifs_that_are_given_a_copy(copies):
+    """The copies of a motif turn with the loop around its application; behind the inner loop stands a barrier."""
+    args = """\
+uses: [part.spec.yaml, user.spec.yaml]
+args:
+  n: {type: index, range: [0, 8]}
+  x: {buffer: f32, shape: {row: 64, lane: 64}}
+  y: {buffer: f32, shape: {lane: 64}, access: write}
+launch:
+  workgroup_size: {lane: 64}
+"""
+    body = f"""\
+- var: {{t: f32(0)}}
+- for: round
+  in: range(3)
+  do:
+  - for: i
+    in: range(n)
+    schedule: {{pipeline: 3}}
+    do:
+    - apply: part
+      as: one
+      with: {{a: x, i: i + round, lane: lane, t: t}}
+      policies: {{copies: {copies}}}
+    - view: {{w: "x[i + 8, :]"}}
+      schedule: {{place: workgroup, pad: 1, swizzle: xor}}
+    - apply: user
+      as: two
+      with: {{v: w, lane: lane}}
+    - set: {{t: one.s + two.s}}
+- store: {{"y[lane]": t}}
+"""
+    point = Point(kernel(body, args=args, others=MOTIFS))
+    x = np.arange(64 * 64, dtype=np.float32)
+    rows = x.reshape(64, 64)[:, ::-1]
+    launches = [{"n": n, "x": x, "y": np.zeros(64, np.float32)} for n in range(6)]
+    for n, run in enumerate(point.interpreted(launches)):
+        assert run.findings == ()
+        wanted = sum((rows[i + r] + rows[i + 8] for r in range(3) for i in range(n)), np.zeros(64))
+        assert np.array_equal(run.outputs["y"], wanted)
