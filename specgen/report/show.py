@@ -48,6 +48,18 @@ def _pipelines(report: dict[str, Any]) -> Any:
     return table
 
 
+def _splits(report: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="loops cut where a condition changes", title_justify="left")
+    for name in ("function", "loop", "condition", "first half", "cut at"):
+        table.add_column(name)
+    for row in report["source_low"].get("loop_splits", {"rows": ()})["rows"]:
+        cut = str(row["cut"]) if "cut" in row else "known when run"
+        table.add_row(row["function"], row["loop"], row["condition"], row["first"], cut)
+    return table
+
+
 def _machine(report: dict[str, Any]) -> Any:
     from rich.table import Table
 
@@ -108,7 +120,14 @@ def _console(*, record: bool, colour: bool) -> Any:
 def _print(report: dict[str, Any], console: Any) -> None:
     identity = report["identity"]
     console.print(f"{report['entries'][0]['symbol']} for {identity['target']}, specgen {identity['specgen']}")
-    for part in (_entries(report), _pipelines(report), _machine(report), _barriers(report), _selections(report)):
+    for part in (
+        _entries(report),
+        _pipelines(report),
+        _splits(report),
+        _machine(report),
+        _barriers(report),
+        _selections(report),
+    ):
         if part.row_count:
             console.print(part)
     for text in report.get("findings", ()):

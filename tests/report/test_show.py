@@ -34,7 +34,18 @@ REPORT = {
                 }
             ],
             "stages": [],
-        }
+        },
+        "loop_splits": {
+            "rows": [
+                {
+                    "function": "sums",
+                    "loop": "row",
+                    "location": "a.yaml:3:1",
+                    "condition": "a.yaml:5:9",
+                    "first": "else",
+                }
+            ]
+        },
     },
     "machine_loops": [
         {
@@ -56,6 +67,11 @@ def test_text_holds_the_figures() -> None:
     assert all(figure in page for figure in ("1234", "77", "256", "pipelined", "vmcnt(3)", "finding: [odd] text"))
     assert "vmcnt(9)" not in page
     assert "\x1b" not in page
+
+
+def test_loops_that_were_cut() -> None:
+    (line,) = [line for line in text(REPORT).split("\n") if "a.yaml:5:9" in line]
+    assert [cell.strip() for cell in line.split("│")[1:-1]] == ["sums", "row", "a.yaml:5:9", "else", "known when run"]
 
 
 def test_picture_is_reproducible() -> None:
