@@ -150,7 +150,7 @@ def _compare(ctx: Context, node: ast.Compare) -> Any:
         words = _word_comparison(ctx, node)
         if words is not None:
             return words
-        _warn_of_precedence(ctx, node)
+        operators.warn_of_precedence(ctx, node)
         left = value(ctx, sides[0])
         right = value(ctx, sides[1])
         result: Value | Unknown = UNKNOWN
@@ -161,18 +161,6 @@ def _compare(ctx: Context, node: ast.Compare) -> Any:
         return result
     finally:
         ctx.compared = held
-
-
-def _warn_of_precedence(ctx: Context, node: ast.Compare) -> None:
-    """`a < b & c > d` is `a < (b & c) > d` to Python and hardly ever what was meant."""
-    for part in node.comparators[:-1]:
-        bitwise = isinstance(part, ast.BinOp) and isinstance(part.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
-        if bitwise and ctx.expr.text[part.col_offset - 1 : part.col_offset] != "(":
-            text = ctx.expr.text_of(part)
-            symbol = operators.SYMBOLS[type(part.op)]  # type: ignore[attr-defined]
-            whole = ctx.expr.text_of(node).replace(text, f"({text})")
-            message = f"`{symbol}` binds tighter than comparisons: this reads `{whole}`."
-            ctx.report("SG-TYPE", message, at=part, severity="warning", hint="Use `and`, or write the brackets.")
 
 
 def _chained(
@@ -224,15 +212,10 @@ def _peek_word(ctx: Context, node: ast.AST) -> Word | None:
         return None
     found = ctx.scope.find(node.id)
     if found is not None:
-        if isinstance(found.value, Word):
-            return _as_word(evaluate(ctx, node))
-        return None
+        known = evaluate(ctx, node) if isinstance(found.value, Word) else None
+        return known if isinstance(known, Word) else None
     word = lookup(ctx, node, quiet=True)
     return word if isinstance(word, Word) and word.type is not None else None
-
-
-def _as_word(found: Any) -> Word | None:
-    return found if isinstance(found, Word) else None
 
 
 def _expected_word(ctx: Context, node: ast.AST, partner: Word | None) -> Word | None:

@@ -46,6 +46,18 @@ _PREDICATES = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "
 _BITWISE = {"&": "and", "|": "or", "^": "!="}
 
 
+def warn_of_precedence(ctx: Context, node: ast.Compare) -> None:
+    """`a < b & c > d` is `a < (b & c) > d` to Python and hardly ever what was meant."""
+    for part in node.comparators[:-1]:
+        bitwise = isinstance(part, ast.BinOp) and isinstance(part.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+        if bitwise and ctx.expr.text[part.col_offset - 1 : part.col_offset] != "(":
+            text = ctx.expr.text_of(part)
+            symbol = SYMBOLS[type(part.op)]  # type: ignore[attr-defined]
+            whole = ctx.expr.text_of(node).replace(text, f"({text})")
+            message = f"`{symbol}` binds tighter than comparisons: this reads `{whole}`."
+            ctx.report("SG-TYPE", message, at=part, severity="warning", hint="Use `and`, or write the brackets.")
+
+
 def fold(ctx: Context, node: ast.AST, type_: Type, function: Callable[..., object], *values: Value) -> Maybe:
     """The static result of a scalar function over static operands, element by element."""
     try:
