@@ -14,7 +14,7 @@ from specgen.devices.base import Artifact
 from specgen.devices.vulkan.arguments import push_block
 from specgen.devices.vulkan.device import VulkanDevice, VulkanKernel
 
-TARGET = "vulkan1.3"
+TARGET = "vulkan1.3-sg32"
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Step:
     scalars: Mapping[str, Any]
     buffers: Mapping[str, str]
     entry: str = "default"
+    grid: tuple[int, int, int] | None = None
 
 
 @dataclass
@@ -115,7 +116,7 @@ def _recorded(
     kernel = device.load(artifact, step.entry)
     addresses = {name: memory.held[buffer].address for name, buffer in step.buffers.items()}
     push = push_block(artifact.manifest["args"], step.scalars, addresses)
-    return kernel, push, kernel.grid(step.scalars, None)
+    return kernel, push, kernel.grid(step.scalars, step.grid)
 
 
 def _artifact(folder: Path) -> Artifact:

@@ -279,12 +279,12 @@ def _decode(sequences: int, heads: int, group: int) -> Callable[[Setting], Row]:
 
 
 def dispatch_costs(at: Setting) -> dict[str, float]:
-    """Microseconds of a dependent dispatch in a recorded buffer: a workgroup that stores, and one that loads before."""
+    """Microseconds of a dependent dispatch: of no workgroup, of one that stores, of one that loads before."""
     memory = at.memory(input=64 * 32 * 4, output=32 * 4)
     names = {"input": "input", "output": "output"}
     found = {}
-    for name, rows in (("stores only", 0), ("loads and stores", 1)):
-        chain = at.chain(memory, ours.Step("sum_rows", {"row_count": rows}, names))
+    for name, rows, grid in (("no workgroup", 0, (0, 1, 1)), ("stores only", 0, None), ("loads and stores", 1, None)):
+        chain = at.chain(memory, ours.Step("sum_rows", {"row_count": rows}, names, grid=grid))
         times = [chain.sample(1000) for _ in range(25)][5:]
         found[name] = round(statistics.median(times) * 1e6, 3)
     memory.close()
@@ -390,7 +390,7 @@ class _Decode:
     def row(self) -> Row:
         entries, sizes = (("default",), (8, 16, 32, 64))
         if self.group > 1:
-            entries, sizes = ("default", "serial", "leading", "deep"), (32, 64)
+            sizes = (16, 32, 64)
         chains = {f"{entry}, {n} pages a part": self.chain(n, entry) for entry in entries for n in sizes}
         row = Row(chains, {**self.torch_runs(), "triton": self.triton_run}, 2 * self.keys.nbytes, 4, memory=self.memory)
         k, v = self.contiguous(self.keys).float(), self.contiguous(self.values).float()

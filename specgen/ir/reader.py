@@ -71,9 +71,8 @@ class Lexer(MLIRLexer):
         return Token(_KINDS[name], Span(start, end, self.input))
 
 
-@functools.lru_cache(_MOST)
 class _Element(AttrParser._TensorLiteralElement):
-    """An element of a dense attribute: for floats a hexadecimal number is their bits, as MLIR has it, not their value."""
+    """An element of a dense attribute: for floats a hexadecimal number is their bits, as MLIR has it."""
 
     def to_float(self, parser: AttrParser) -> float:
         """The value of a decimal number."""
@@ -89,6 +88,7 @@ class _Element(AttrParser._TensorLiteralElement):
         return super().to_type(parser, type)
 
 
+@functools.lru_cache(_MOST)
 def _location(file: str, line: str, column: str) -> FileLineColLoc:
     return make(file, int(line), int(column))
 
