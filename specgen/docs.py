@@ -15,6 +15,7 @@ PAGES: dict[str, str] = {
     "diagnostics.md": "specgen.diagnostics.catalogue:page",
     "emulator.md": "specgen.devices.amdgpu_emulator.optable_doc:markdown",
     "numerics.md": "specgen.numerics:page",
+    "performance.md": "specgen.report.measured:page",
     "report.md": "specgen.report.schema:page",
     "resources.md": "specgen.report.peer:page",
     "spec-reference.md": "specgen.reference:page",
