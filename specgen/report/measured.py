@@ -129,8 +129,8 @@ def _self_check(check: dict[str, Any]) -> str:
 
 
 def _suites(suites: dict[str, Any]) -> str:
+    counts = f"{suites['passed']} passed, {suites['failed']} failed, {suites['skipped']} skipped"
     return (
-        f"\n## Suites\n\nEvery built suite of `specs/` on the same device (`{suites['command'].split(' -j')[0]}`): "
-        f"{suites['passed']} passed, {suites['failed']} failed, {suites['skipped']} skipped. By suite, with the reasons "
-        "of skips, in `benchmarks/results/h200_suites.json`.\n"
+        f"\n## Suites\n\nEvery built suite of `specs/` on the same device (`{suites['command'].split(' -j')[0]}`): {counts}."
+        " By suite, with the reasons of skips, in `benchmarks/results/h200_suites.json`.\n"
     )
