@@ -143,6 +143,10 @@ def _cluster(ctx: Context, node: ast.Call, scope: str) -> int | None:
             limit = f"at most the subgroup size {size}" if size is not None else "a power of two"
             ctx.report("SG-COLL", f"a cluster is a power of two, {limit}; this is {count}.", at=keyword.value)
             return None
+        if size is None and ctx.sizes and workgroup_total(ctx) % count:
+            message = f"a workgroup of {workgroup_total(ctx)} is no multiple of the cluster {count}, so lanes would be"
+            ctx.report("SG-COLL", f"{message} missing.", at=keyword.value, hint=f"Choose a size that {count} divides.")
+            return None
         result = count
     return result
 

@@ -397,3 +397,14 @@ def test_the_note_of_a_collective_stands_at_the_condition(body: str, text: str) 
     line = spec.source.line(note.span.line)
     assert note.message == "the condition"
     assert line[note.span.column - 1 : note.span.end_column - 1] == text
+
+
+def test_a_cluster_that_the_workgroup_lacks() -> None:
+    """Where the subgroup size is open, the workgroup's size is what bounds a cluster."""
+    args = ARGS.replace("workgroup_size: {lane: 32}", "workgroup_size: {lane: 24}")
+    body = "- store:\n    y[lane]: subgroup.sum(f32(n), cluster=COUNT)"
+    assert errors(body.replace("COUNT", "16"), args=args, target="vulkan1.3") == [
+        "2:43 SG-COLL a workgroup of 24 is no multiple of the cluster 16, so lanes would be missing. "
+        "[Choose a size that 16 divides.]"
+    ]
+    assert bound(body.replace("COUNT", "8"), args=args, target="vulkan1.3").diagnostics == ()

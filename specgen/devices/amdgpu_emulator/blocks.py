@@ -11,7 +11,7 @@ from specgen.devices.amdgpu_emulator import alu, crosslane, hazards, matrix, mem
 from specgen.devices.amdgpu_emulator.decoder import DecodeError, decode
 from specgen.devices.amdgpu_emulator.emitter import Emitter, Unsupported, vector_index
 from specgen.devices.amdgpu_emulator.evidence import BlockCounts, classify, vector_bytes
-from specgen.devices.amdgpu_emulator.instruction import ARCHITECTURES, VCC, VECTOR, Instruction
+from specgen.devices.amdgpu_emulator.instruction import ARCHITECTURES, EXEC, VCC, VECTOR, Instruction
 from specgen.devices.amdgpu_emulator.runtime import namespace
 from specgen.devices.amdgpu_emulator.state import SCALAR_COUNT
 from specgen.devices.amdgpu_emulator.values import Value
@@ -175,7 +175,9 @@ class _Checker:
             before.append(f"if W.v[{at}] is not True: check_vector(st, {at}, ix, {mask or em.mask}, {index})")
             self._vectors.add(at)
         scalar_high = inst.get("src2") + 1 if inst.name in WIDE_ADDENDS else None
-        for code in sorted(touched.reads_s - self._scalars - {scalar_high, *lanes.sources, *scalars.values()}):
+        for code in sorted(
+            touched.reads_s - self._scalars - {scalar_high, *merged_mask(inst), *lanes.sources, *scalars.values()}
+        ):
             before.append(f"if W.s[{code}] is not True: check_scalar(st, {code}, ix, {index})")
             self._scalars.add(code)
         em.lines[start:start] = before
@@ -241,6 +243,15 @@ def scalar_copies(inst: Instruction) -> dict[int, int]:
     if not words or max(inst.fields["sdst"], inst.fields["ssrc0"]) >= VCC:
         return {}
     return {inst.fields["sdst"] + k: inst.fields["ssrc0"] + k for k in range(words)}
+
+
+def merged_mask(inst: Instruction) -> frozenset[int]:
+    """The scalar registers of a lane mask that loses the bits of the active lanes. Compilers merge new bits into a mask
+    that way, also where it holds nothing yet; the bits of the other lanes are looked at by none of these lanes."""
+    words = {"s_and_not1_b32": 1, "s_and_not1_b64": 2, "s_andn2_b32": 1, "s_andn2_b64": 2}.get(inst.name, 0)
+    if not words or inst.fields["ssrc1"] != EXEC:
+        return frozenset()
+    return frozenset(range(inst.fields["ssrc0"], inst.fields["ssrc0"] + words))
 
 
 WIDE_ADDENDS: Final = frozenset({"v_mad_u64_u32", "v_mad_i64_i32", "v_mad_co_u64_u32", "v_mad_co_i64_i32"})

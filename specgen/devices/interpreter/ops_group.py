@@ -90,14 +90,17 @@ def _subgroup_reduce(op: Operation, compiler: Compiler) -> Step:
     assert isinstance(op, SubgroupReduceOp)
     size = compiler.need_subgroups(op)
     cluster = size if op.cluster is None else integer(op.cluster)
-    if cluster < 1 or cluster & (cluster - 1) or cluster > size:
-        raise DeviceError(f"{where(op)}: a cluster of {cluster} lanes in a subgroup of {size}")
+    x, y, z = compiler.workgroup_size
+    if cluster < 1 or cluster & (cluster - 1) or x * y * z % cluster:
+        raise DeviceError(f"{where(op)}: a cluster of {cluster} lanes in a workgroup of {x * y * z}")
+    # Devices with narrow subgroups form wide clusters of neighbouring work-items, through workgroup memory.
+    together = max(size, cluster)
     combine, neutral = _reduction(op, compiler)
     result, source, place = compiler.slot(op.result), compiler.slot(op.value), where(op)
 
     def step(env: Env, frame: Frame) -> None:
-        active = participants(frame, size, place, "subgroup reduction")
-        value = lanes(env[source], frame, size)
+        active = participants(frame, together, place, "subgroup reduction")
+        value = lanes(env[source], frame, together)
         if active is not None:
             value = np.where(active, value, neutral)
         reduced = butterfly(value, combine, cluster)

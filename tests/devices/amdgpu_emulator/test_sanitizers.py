@@ -436,3 +436,25 @@ def test_findings_name_the_line_of_the_spec(target: str) -> None:
     finding = only(named(hsaco, "k", 32).launch({"in": ramp(31), "out": ramp(32)}, (1, 1, 1)))
     assert finding.kind == "out-of-bounds"
     assert finding.where == "kernels/copy.spec.yaml:12:9"
+
+
+def test_masks_that_lose_the_active_lanes() -> None:
+    """`and_not1 exec` merges into a mask that may hold nothing yet; with any other mask the old bits are looked at."""
+    body = """
+  s_load_b64 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32 v1, 2, v0
+  s_mov_b32 s22, -1
+  s_and_not1_b32 s20, s20, exec_lo
+  s_and_not1_b32 s21, s21, s22
+  s_or_b32 s20, s20, s21
+  v_cndmask_b32_e64 v3, 5, 6, s20
+  s_waitcnt lgkmcnt(0)
+  global_store_b32 v1, v3, s[4:5]
+"""
+    run = EmulatedKernel(assemble(body, "gfx1151", 32, (("out", 8),), 0, 32), "k").launch(
+        {"out": np.zeros(32, "u4")}, (1, 1, 1)
+    )
+    (finding,) = run.findings
+    assert finding.kind == "unwritten-read"
+    assert "scalar register s21 was never written" in finding.detail
+    assert run.outputs["out"].tolist() == [5] * 32

@@ -219,7 +219,26 @@ def test_barrier_in_a_loop_of_unequal_trip_counts() -> None:
     assert not run_lanes(fixed, floats(), "f32", 8).findings
 
 
-def test_cluster_wider_than_the_subgroup_is_refused() -> None:
+def test_a_cluster_wider_than_the_subgroup() -> None:
+    """Work-items of several subgroups meet, as they do through workgroup memory on a device; all of them must come."""
     lines = '%r = "motif.subgroup_reduce"(%v) <{kind = "add", cluster = 16 : i64}> : (f32) -> f32'
-    with pytest.raises(DeviceError, match="a cluster of 16 lanes in a subgroup of 8"):
+    values = floats()
+    run = run_lanes(lines, values, "f32", 8)
+    wanted = butterfly(values, 16, lambda a, b: np.float32(a + b))
+    assert run.outputs["out"].tolist() == [float(w) for w in wanted]
+    assert not run.findings
+    guarded = f"""%c = arith.constant 8 : index
+        %q = arith.cmpi slt, %t, %c : index
+        %r = scf.if %q -> (f32) {{
+          {lines.replace("%r", "%s")}
+          scf.yield %s : f32
+        }} else {{
+          scf.yield %v : f32
+        }}"""
+    assert {f.kind for f in run_lanes(guarded, values, "f32", 8).findings} == {"divergent-collective"}
+
+
+def test_a_cluster_wider_than_the_workgroup_is_refused() -> None:
+    lines = '%r = "motif.subgroup_reduce"(%v) <{kind = "add", cluster = 128 : i64}> : (f32) -> f32'
+    with pytest.raises(DeviceError, match="a cluster of 128 lanes in a workgroup of 64"):
         run_lanes(lines, floats(), "f32", 8)
