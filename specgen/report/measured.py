@@ -130,7 +130,8 @@ def _self_check(check: dict[str, Any]) -> str:
 
 def _suites(suites: dict[str, Any]) -> str:
     counts = f"{suites['passed']} passed, {suites['failed']} failed, {suites['skipped']} skipped"
+    command = suites["command"].split(" -j")[0]
     return (
-        f"\n## Suites\n\nEvery built suite of `specs/` on the same device (`{suites['command'].split(' -j')[0]}`): {counts}."
+        f"\n## Suites\n\nEvery built suite of `specs/` on the same device (`{command}`): {counts}."
         " By suite, with the reasons of skips, in `benchmarks/results/h200_suites.json`.\n"
     )

@@ -41,6 +41,9 @@ def emit_folder(path, folder, targets=("gfx1151",), policies=None):
         "files": {},
     }
     folder.mkdir(parents=True, exist_ok=True)
+    for reference in suite.references:
+        (folder / "references" / reference).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "references" / reference).write_bytes((path.parent / reference).read_bytes())
     (folder / "manifest.json").write_text(json.dumps(content))
     for target, p in planned.items():
         (folder / target).mkdir(exist_ok=True)
