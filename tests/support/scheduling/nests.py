@@ -1,5 +1,5 @@
 """Random loop nests as IR text: guards, inner loops, several carried values, chains of reads, workgroup memory,
-barriers and collectives, under random policies.
+barriers, collectives and staged copies, under random policies.
 
 Addresses are remainders by the extent, so that every read is inside. A fault can be planted: the nest then breaks
 one known rule.
@@ -26,6 +26,7 @@ func.func @nest(%n: index {motif.name = "n", motif.range = array<i64: 0, 9>},
     attributes {motif.kernel, motif.workgroup_size = array<i64: 32, 1, 1>, motif.subgroup_size = 32 : i64} {
   %lane = "gpu.thread_id"() <{dimension = #gpu<dim x>}> {motif.range = array<i64: 0, 31>} : () -> index
   %tile = memref.alloc() {motif.name = "tile"} : memref<32xf32, 3 : i32>
+  %copy = memref.alloc() {motif.name = "copy", motif.staged} : memref<32xf32, 3 : i32>
   %f0 = arith.constant 0.5 : f32
   %f1 = arith.constant -1.25 : f32
 """
@@ -68,6 +69,7 @@ class Builder:
         self.exact = rule in _NEED_EXACT or (rule not in _NEED_OPEN and random.random() < 0.4)
         self.shared = self.exact and random.random() < 0.4
         self.policies: list[str] = []
+        self.staged = rule is None and random.random() < 0.3
 
     def build(self) -> Nest:
         """The nest; the outermost loop has a fault planted when one is asked for."""
@@ -114,6 +116,9 @@ class Builder:
         if self.shared and scope.depth == 1:
             kinds += [self.collective, self.workgroup]
             weights += [1, 1]
+        if self.staged and scope.depth == 1:
+            kinds.append(self.staged_copy)
+            weights.append(2)
         if self.rule in _WITHOUT_READS:
             kinds, weights, reads = [self.arithmetic, self.index_sum], [1, 1], False
         if reads:
@@ -197,6 +202,17 @@ class Builder:
         self.emit('"gpu.barrier"() : () -> ()')
         self.emit(f"{result} = memref.load %tile[{self.peer}] : memref<32xf32, 3 : i32>")
         self.emit('"gpu.barrier"() : () -> ()')
+        scope.floats.append(result)
+
+    def staged_copy(self, scope: Scope) -> None:
+        """What a view becomes that is staged: each work-item copies an element, all meet, read what others copied, and
+        meet again before the next copy. Any uniform bounds will do around it."""
+        at, loaded, result = self.address(scope), self.name("x"), self.name("s")
+        self.emit(f"{loaded} = memref.load {self.random.choice(['%a', '%b'])}[{at}] : memref<16xf32>")
+        self.emit(f"memref.store {loaded}, %copy[%lane] {{motif.staged}} : memref<32xf32, 3 : i32>")
+        self.emit('"gpu.barrier"() {motif.staged} : () -> ()')
+        self.emit(f"{result} = memref.load %copy[{self.peer}] : memref<32xf32, 3 : i32>")
+        self.emit('"gpu.barrier"() {motif.staged} : () -> ()')
         scope.floats.append(result)
 
     # Loops -------------------------------------------------------------------------------------------------------
@@ -370,6 +386,13 @@ PLANTED: dict[str, Any] = {
         "}} {{motif.unroll = 2 : i64}}",
     ),
 }
+
+
+def of_seed(seed: int, *, lanes: bool = False) -> tuple[Nest, Random]:
+    """A nest, and the generator for what else its test needs. Each fifth has a fault planted, the rules in turn."""
+    random, rules = Random(seed), sorted(PLANTED)
+    rule = rules[seed // 5 % len(rules)] if seed % 5 == 0 else None
+    return Builder(random, rule, lanes=lanes).build(), random
 
 
 def inputs(random: Random) -> list[dict[str, Any]]:
