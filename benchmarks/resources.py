@@ -1,4 +1,5 @@
-"""Static resources of the corpus kernels for which a peer published figures, from our build reports.
+"""Static resources of the corpus kernels for which a peer published figures, from our build reports, and the
+instructions that one wave of the row sum executes, counted by the emulator.
 
     python benchmarks/resources.py            prints the rows as JSON; no device is needed
     python benchmarks/resources.py --write    writes them to benchmarks/results/resources_gfx1151.json
@@ -84,12 +85,52 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
+def executed_of(folder: Path) -> list[dict[str, Any]]:
+    """Instructions that one wave executes for a sum of 64 rows, by entry of a built `sum_rows`. Raises `SystemExit`
+    for a wrong sum."""
+    import numpy as np
+
+    from specgen.devices.amdgpu_emulator.device import EmulatedKernel
+
+    count, lanes = 64, 32
+    values = np.arange(1, count * lanes + 1, dtype=np.float32)
+    code = (folder / GFX / "kernel.hsaco").read_bytes()
+    found = []
+    for entry in json.loads((folder / "manifest.json").read_text())["entries"]:
+        given = {"row_count": count, "input": values, "output": np.full(lanes, -1, np.float32)}
+        run = EmulatedKernel(code, entry["symbol"]).launch(given, (1, 1, 1))
+        if run.outputs["output"].tolist() != values.reshape(count, lanes).sum(0, dtype=np.float64).tolist():
+            raise SystemExit(f"{entry['name']}: a wrong sum")
+        evidence = run.evidence
+        found.append(
+            {
+                "title": f"sum rows, {count} rows",
+                "spec": folder.name,
+                "entry": entry["name"],
+                "target": GFX,
+                "instructions": evidence["instructions_total"],
+                "by_class": evidence["instructions"],
+            }
+        )
+    return found
+
+
+def executed() -> list[dict[str, Any]]:
+    """The counts of a fresh build."""
+    from specgen.build import BuildOptions, build_paths
+
+    with tempfile.TemporaryDirectory() as folder:
+        build_paths([ROOT / f"{STREAMING}/sum_rows.spec.yaml"], BuildOptions(Path(folder), targets=(GFX,)))
+        return executed_of(Path(folder) / "sum_rows")
+
+
 def main() -> int:
     """Print or write the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/resources_gfx1151.json")
     arguments = parser.parse_args()
-    text = json.dumps({"command": "python benchmarks/resources.py --write", "rows": rows()}, indent=1) + "\n"
+    document = {"command": "python benchmarks/resources.py --write", "rows": rows(), "executed": executed()}
+    text = json.dumps(document, indent=1) + "\n"
     if arguments.write:
         RESULTS.write_text(text, encoding="utf-8")
     else:

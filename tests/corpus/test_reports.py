@@ -13,6 +13,7 @@ from corpus_build import AMD, NAMES
 from elftools.elf.elffile import ELFFile
 
 from specgen import targets
+from specgen.report import peer
 from specgen.report.schema import check
 
 SUM_ROWS_BYTES = 360
@@ -161,6 +162,21 @@ def test_the_steady_loop_of_sum_rows_in_the_assembly(corpus):
     assert waits
     assert min(waits) >= 1
     assert "v_mov_b32" not in steady[0]
+
+
+def test_sum_rows_executes_fewer_instructions_than_the_peer(corpus, repository, monkeypatch):
+    """One wave over 64 rows, counted on the built code; the recorded counts are those."""
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    import resources
+
+    rows = resources.executed_of(corpus("sum_rows").folder)
+    assert rows == peer.recorded()["executed"]
+    by_entry = {row["entry"]: row for row in rows}
+    assert by_entry["default"]["instructions"] < peer.EXECUTED_PEER
+    for row in rows:
+        assert (row["by_class"]["vmem_load"], row["by_class"]["vmem_store"]) == (64, 1)
+        assert row["instructions"] == sum(row["by_class"].values())
+        assert row["by_class"]["valu"] >= 64, "an addition a row"
 
 
 @pytest.mark.parametrize("target", AMD)
