@@ -55,6 +55,14 @@ def objdump_omits(inst: Instruction) -> tuple[str, ...]:
     return ("op_sel",) if inst.form == "VOP3" and not inst.arch.is_cdna else ()
 
 
+def objdump_lacks(inst: Instruction) -> bool:
+    """Whether llvm-objdump-19 cannot read it: VOP1 that writes an f16 to the upper half of a register of GFX11 or
+    GFX12, which is encoded as a destination from 128 on. AMD's disassembler reads all of these."""
+    if inst.name != "v_cvt_f16_f32" or inst.form != "VOP1" or inst.arch.is_cdna:
+        return False
+    return int(str(inst).split()[1].strip("v,")) >= 128
+
+
 def rocm_library() -> Path | None:
     """The shared library of `rocm-llvm-python`; found without importing the package, which would load ROCm."""
     found = importlib.util.find_spec("rocm")
