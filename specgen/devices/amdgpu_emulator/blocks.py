@@ -167,7 +167,7 @@ class _Checker:
         em, touched = self._em, em_touched(self._em)
         mask = "True" if inst.name.startswith(("v_mfma", "v_wmma")) else None
         before = []
-        copies = register_copies(inst)
+        copies, spreads = register_copies(inst)
         lanes = _lane_move(em, inst)
         scalars = scalar_copies(inst)
         unseen_v = {undefined_high(inst), *copies.values(), *lanes.vectors, *self._spilled(inst)}
@@ -175,14 +175,13 @@ class _Checker:
             before.append(f"if W.v[{at}] is not True: check_vector(st, {at}, ix, {mask or em.mask}, {index})")
             self._vectors.add(at)
         scalar_high = inst.get("src2") + 1 if inst.name in WIDE_ADDENDS else None
-        for code in sorted(
-            touched.reads_s - self._scalars - {scalar_high, *merged_mask(inst), *lanes.sources, *scalars.values()}
-        ):
+        unseen_s = {scalar_high, *merged_mask(inst), *lanes.sources, *scalars.values(), *spreads.values()}
+        for code in sorted(touched.reads_s - self._scalars - unseen_s):
             before.append(f"if W.s[{code}] is not True: check_scalar(st, {code}, ix, {index})")
             self._scalars.add(code)
         em.lines[start:start] = before
-        self._follow(copies, lanes, scalars)
-        for at in sorted(touched.writes_v - self._vectors - copies.keys() - lanes.vectors):
+        self._follow(copies, spreads, lanes, scalars)
+        for at in sorted(touched.writes_v - self._vectors - copies.keys() - spreads.keys() - lanes.vectors):
             em.emit(f"if W.v[{at}] is not True: W.mark_v({at}, ix, {mask or em.mask})")
             self._vectors.add(at)
         for code in sorted(touched.writes_s - self._scalars - lanes.targets - scalars.keys()):
@@ -191,16 +190,20 @@ class _Checker:
         if any("set_exec" in line for line in em.lines[start:]):
             self._vectors.clear()
 
-    def _follow(self, copies: dict[int, int], lanes: _LaneMove, scalars: dict[int, int]) -> None:
+    def _follow(
+        self, copies: dict[int, int], spreads: dict[int, int], lanes: _LaneMove, scalars: dict[int, int]
+    ) -> None:
         """What a copy leaves is as unwritten as what it was made from: the first real use is the finding."""
         em = self._em
         for at, source in copies.items():
             em.emit(f"W.follow_v({at}, {source}, ix, {em.mask})")
+        for at, source in spreads.items():
+            em.emit(f"if W.v[{at}] is not True or W.s[{source}] is not True: W.spread({at}, {source}, ix, {em.mask})")
         for target, source in scalars.items():
             em.emit(f"if W.s[{target}] is not True or W.s[{source}] is not True: W.copy_s({target}, {source}, ix)")
         if lanes.text:
             em.emit(lanes.text)
-        self._vectors -= copies.keys() | lanes.vectors
+        self._vectors -= copies.keys() | spreads.keys() | lanes.vectors
         self._scalars -= scalars.keys() | lanes.targets
 
     def _spilled(self, inst: Instruction) -> frozenset[int]:
@@ -273,13 +276,16 @@ def undefined_high(inst: Instruction) -> int | None:
 COPIES: Final = frozenset({"v_mov_b32", "v_dual_mov_b32"})
 
 
-def register_copies(inst: Instruction) -> dict[int, int]:
-    """Destination -> source of an instruction that only copies vector registers. Compilers copy values that nothing
-    looks at; a copy is as unwritten as its source, and the first real use is the finding."""
+def register_copies(inst: Instruction) -> tuple[dict[int, int], dict[int, int]]:
+    """Destination -> source of an instruction that only copies into vector registers: from vector registers, and from
+    general scalar ones. Compilers copy values that nothing looks at; a copy is as unwritten as its source, and the
+    first real use is the finding."""
     parts = inst.parts or (inst,)
-    if any(part.name not in COPIES or part.variant or part.get("src0") < VECTOR for part in parts):
-        return {}
-    return {vector_index(part.get("vdst")): vector_index(part.get("src0")) for part in parts}
+    if any(part.name not in COPIES or part.variant for part in parts):
+        return {}, {}
+    moves = [(vector_index(part.get("vdst")), part.get("src0")) for part in parts]
+    vectors = {at: vector_index(source) for at, source in moves if source >= VECTOR}
+    return vectors, {at: source for at, source in moves if source < VCC}
 
 
 def em_touched(em: Emitter) -> Any:

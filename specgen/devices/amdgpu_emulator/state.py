@@ -115,9 +115,15 @@ class _Written:
 
     def follow_v(self, at: int, source: int, ix: Any, mask: Mask) -> None:
         """Where `mask` holds, `at` is written exactly where `source` is: what a copy leaves."""
-        known = self.v[source]
+        self._follow(at, True if at == source else self.v[source], ix, mask)
+
+    def spread(self, at: int, source: int, ix: Any, mask: Mask) -> None:
+        """The same for the scalar register `source`: written in all lanes of a wave or in none."""
+        self._follow(at, self.s[source], ix, mask)
+
+    def _follow(self, at: int, known: Any, ix: Any, mask: Mask) -> None:
         own = self.v[at]
-        if known is True or at == source:
+        if known is True:
             if own is not True:
                 self.mark_v(at, ix, mask)
             return

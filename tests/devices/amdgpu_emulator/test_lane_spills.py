@@ -13,8 +13,8 @@ HEAD = {
     "gfx1151": "s_load_b64 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_lshlrev_b32 v0, 2, v0",
 }
 USE = {
-    "gfx942": "v_mov_b32 v1, s20\nglobal_store_dword v0, v1, s[4:5]",
-    "gfx1151": "v_mov_b32 v1, s20\nglobal_store_b32 v0, v1, s[4:5]",
+    "gfx942": "v_add_u32 v1, s20, v0\nglobal_store_dword v0, v1, s[4:5]",
+    "gfx1151": "v_add_nc_u32 v1, s20, v0\nglobal_store_b32 v0, v1, s[4:5]",
 }
 
 
@@ -49,7 +49,7 @@ def test_an_unwritten_one_is_a_finding_where_it_is_used(cpu: str, body: str) -> 
     assert findings(cpu, body, use=False) == []
     (found,) = findings(cpu, body)
     assert found.startswith("unwritten-read: ")
-    assert "v_mov_b32 v1, s20" in found
+    assert "u32 v1, s20, v0" in found
     assert "s20 was never written" in found
 
 

@@ -458,3 +458,25 @@ def test_masks_that_lose_the_active_lanes() -> None:
     assert finding.kind == "unwritten-read"
     assert "scalar register s21 was never written" in finding.detail
     assert run.outputs["out"].tolist() == [5] * 32
+
+
+def test_scalars_that_are_only_copied_to_lanes() -> None:
+    """Compilers copy what holds nothing; its first use is the finding, also of the copy beside it in a pair."""
+    body = """
+  s_load_b64 s[4:5], s[0:1], 0x0
+  s_mov_b32 s9, 7
+  v_lshlrev_b32 v1, 2, v0
+  v_mov_b32 v3, s20
+  v_dual_mov_b32 v4, s9 :: v_dual_mov_b32 v5, s21
+  v_mov_b32 v6, s22
+  v_add_nc_u32 v4, v4, USED
+  v_mov_b32 v6, 0
+  s_waitcnt lgkmcnt(0)
+  global_store_b32 v1, v4, s[4:5]
+"""
+    given = {"out": np.zeros(32, "u4")}
+    for used, wanted in (("v1", None), ("v3", "v3"), ("v5", "v5"), ("v6", "v6")):
+        hsaco = assemble(body.replace("USED", used), "gfx1151", 32, (("out", 8),), 0, 32)
+        found = [finding.detail for finding in EmulatedKernel(hsaco, "k").launch(given, (1, 1, 1)).findings]
+        assert len(found) == (wanted is not None)
+        assert all(f"vector register {wanted} was never written; wave 0, lane 0" in detail for detail in found)
