@@ -80,7 +80,7 @@ def copy_f32(at: Setting) -> Row:
     names = {"x": "x", "output": "output"}
     chains = {
         entry: at.chain(memory, ours.Step("copy_vectors", {"count": n}, names, entry))
-        for entry in ("default", "single", "double", "many", "narrow", "broad")
+        for entry in ("default", "single")
     }
     row = Row(
         chains,
@@ -127,11 +127,8 @@ def _rows(at: Setting, spec: str, dtype: torch.dtype, torch_run: Any, triton_run
     memory = at.memory(x=x, output=x.nbytes, **vectors)
     scalars = {"rows": rows, **({"eps": 1e-5} if extra else {})}
     names = {name: name for name in ("x", "output", *extra)}
-    element = "" if short == "f16" else "element=f32"
-    chains = {
-        f"{pieces} pieces": at.chain(memory, ours.Step(_folder(spec, element, chosen), scalars, names))
-        for pieces, chosen in ((4, ""), (2, "pieces=2"))
-    }
+    folder = spec if short == "f16" else f"{spec}@element=f32"
+    chains = {"2 pieces": at.chain(memory, ours.Step(folder, scalars, names))}
     triton_call = lambda: triton_run(rows, x, y, *vectors.values())  # noqa: E731
     row = Row(
         chains,
@@ -149,12 +146,6 @@ def _rows(at: Setting, spec: str, dtype: torch.dtype, torch_run: Any, triton_run
     triton_call()
     row.checks.append(compared(f"triton {spec}", y.reshape(-1).cpu().numpy(), wanted, tolerance))
     return row
-
-
-def _folder(spec: str, *params: str) -> str:
-    """The output folder of a spec with params that are not the default."""
-    chosen = ",".join(p for p in params if p)
-    return f"{spec}@{chosen}" if chosen else spec
 
 
 def _softmax(dtype: torch.dtype) -> Callable[[Setting], Row]:
@@ -205,17 +196,7 @@ def transpose_f32(at: Setting) -> Row:
     x, y = _draw(n, n), torch.empty(n, n, device="cuda")
     memory = at.memory(input=x, output=x.nbytes)
     names = {"input": "input", "output": "output"}
-    entries = (
-        "default",
-        "small",
-        "small_down",
-        "square_down",
-        "square_many",
-        "broad",
-        "high",
-        "broad_down",
-        "high_down",
-    )
+    entries = ("default", "small", "small_down")
     chains = {
         entry: at.chain(memory, ours.Step("transpose_wide", {"rows": n, "columns": n}, names, entry))
         for entry in entries
@@ -330,7 +311,7 @@ class _Decode:
             "pages_most": self.pages,
             "pool": self.sequences * self.pages,
         }
-        kernel = "decode_grouped" if pages_each == 32 else f"decode_grouped@pages={pages_each}"
+        kernel = "decode_grouped"
         if self.group == 1:
             kernel, scalars = "decode_split", {**scalars, "pages_each": pages_each}
         names = ("lengths", "table", "q", "keys", "values", "tops", "totals", "sums")
@@ -390,7 +371,7 @@ class _Decode:
     def row(self) -> Row:
         entries, sizes = (("default",), (8, 16, 32, 64))
         if self.group > 1:
-            sizes = (16, 32, 64)
+            sizes = (32,)
         chains = {f"{entry}, {n} pages a part": self.chain(n, entry) for entry in entries for n in sizes}
         row = Row(chains, {**self.torch_runs(), "triton": self.triton_run}, 2 * self.keys.nbytes, 4, memory=self.memory)
         k, v = self.contiguous(self.keys).float(), self.contiguous(self.values).float()
