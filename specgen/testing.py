@@ -19,6 +19,10 @@ TIMEOUT_SECONDS = 3600
 ISOLATION = ("--import-mode=importlib", "-p", "no:cacheprovider")
 
 
+QUICK_CASES = "12,slow:2"
+"""`SPECGEN_CASES` of a quick look: twelve cases of a check, two on slow devices."""
+
+
 @dataclass(frozen=True)
 class SuiteResult:
     """Counts of suites; `skip_reasons` counts each reason, `output` holds pytest's text where tests failed."""
@@ -44,6 +48,8 @@ class SuiteOptions:
     sanitize: bool = True
     allow_oracles: bool = False
     jobs: int = 1
+    quick: bool = False
+    """Few cases of a check, `QUICK_CASES`; each target and entry point takes others."""
 
 
 def suite_folders(path: Path) -> list[Path]:
@@ -109,6 +115,8 @@ def _environment(options: SuiteOptions) -> dict[str, str]:
     environment["SPECGEN_DEVICES"] = ",".join(options.devices)
     environment["SPECGEN_TARGETS"] = ",".join(options.targets)
     environment["SPECGEN_SANITIZE"] = "1" if options.sanitize else "0"
+    if options.quick:
+        environment.setdefault("SPECGEN_CASES", QUICK_CASES)
     environment["SPECGEN_ALLOW_ORACLES"] = "1" if options.allow_oracles else "0"
     return environment
 

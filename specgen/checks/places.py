@@ -56,24 +56,28 @@ class Settings:
     allow_oracles: bool = False
     cases: int | None = None
     """Cases of a check that an entry point runs at most; 0 means all, None the default of the device."""
+    slow_cases: int | None = None
+    """The same for slow devices alone; None the default of the device."""
 
     @staticmethod
     def of(environment: Mapping[str, str]) -> Settings:
         """From `SPECGEN_DEVICES`, `SPECGEN_TARGETS` (names with commas), `SPECGEN_SANITIZE`, `SPECGEN_ALLOW_ORACLES`
-        (0 or 1) and `SPECGEN_CASES` (a number or `all`). Raises `ValueError` for another `SPECGEN_CASES`."""
+        (0 or 1) and `SPECGEN_CASES` (a number or `all`; `,slow:` and a number behind it is for slow devices).
+        Raises `ValueError` for another `SPECGEN_CASES`."""
 
         def names(key: str) -> tuple[str, ...]:
             return tuple(n.strip() for n in environment.get(key, "").split(",") if n.strip())
 
-        cases = environment.get("SPECGEN_CASES", "")
-        if cases not in ("", "all") and not cases.isdecimal():
-            raise ValueError(f"SPECGEN_CASES is a number or `all`, not {cases!r}")
+        cases, _, slow = environment.get("SPECGEN_CASES", "").partition(",slow:")
+        if (cases not in ("", "all") and not cases.isdecimal()) or (slow and not slow.isdecimal()):
+            raise ValueError(f"SPECGEN_CASES is a number or `all`, perhaps with `,slow:` and a number, not {cases!r}")
         return Settings(
             names("SPECGEN_DEVICES"),
             names("SPECGEN_TARGETS"),
             environment.get("SPECGEN_SANITIZE", "1") != "0",
             environment.get("SPECGEN_ALLOW_ORACLES", "0") == "1",
             None if not cases else 0 if cases == "all" else int(cases),
+            int(slow) if slow else None,
         )
 
 
@@ -162,6 +166,8 @@ class Places:
 
     def limit(self, place: Place) -> int | None:
         """The number of cases that an entry point runs here at most."""
+        if place.device in CASES_OF and self.settings.slow_cases is not None:
+            return self.settings.slow_cases
         if self.settings.cases is not None:
             return self.settings.cases or None
         return CASES_OF.get(place.device)

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 )
 @click.option("--dump-ir", "dumps", multiple=True, metavar="after:PASS", help="Print the IR after a pass.")
 @click.option("--force", is_flag=True, help="Rebuild what is up to date.")
-@click.option("--test", "run_tests", is_flag=True, help="Run the suites of what was built.")
+@click.option(
+    "--test", "run_tests", is_flag=True, help="Run the suites of what was built, with few cases of each check."
+)
 @jobs_option
 @output_options
 def command(
@@ -91,7 +93,7 @@ def _test(results: Sequence[BuildResult], jobs: int) -> SuiteResult:
 
     names = tuple(n for n in ("interpreter", "amdgpu-emulator", "vulkan") if devices.open(n).available() is None)
     folders = [r.folder for r in results if r.folder is not None]
-    return run_suites(folders, SuiteOptions(devices=names, jobs=jobs))
+    return run_suites(folders, SuiteOptions(devices=names, jobs=jobs, quick=True))
 
 
 def _targets(names: tuple[str, ...]) -> tuple[str, ...]:
