@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from corpus_build import EXECUTABLE, LARGE, NAMES
+from corpus_build import EXECUTABLE, HEAVY, NAMES
 from corpus_runs import suite_module
 
 from specgen.checks.cases import Check
@@ -24,7 +24,7 @@ ENTRIES = ("default", SERIAL)
 
 
 @pytest.mark.required_in_ci
-@pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
+@pytest.mark.parametrize("name", [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in HEAVY)])
 def test_every_target_runs_default_and_serial(name, corpus, record_property):
     ran, stated, without = bounded(corpus(name).folder)
     record_property("bounded", (name, ran, stated, without))

@@ -6,7 +6,7 @@ import io
 import re
 
 import pytest
-from corpus_build import AMD, EXECUTABLE, LARGE, NAMES
+from corpus_build import AMD, EXECUTABLE, HEAVY, NAMES
 from disassembly import (
     OBJDUMP,
     OBJDUMP_LACKS,
@@ -24,7 +24,7 @@ from elftools.elf.elffile import ELFFile
 from specgen.devices.amdgpu_emulator.decoder import decode
 from specgen.devices.amdgpu_emulator.loader import load, symbols_of
 
-EVERY = [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
+EVERY = [*NAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in HEAVY)]
 
 
 def artifacts(built, names=EXECUTABLE):

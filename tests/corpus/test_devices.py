@@ -13,10 +13,19 @@ from specgen import devices
 from specgen.testing import SuiteOptions, run_suite
 
 FAST_PAIRS = ("gfx942", "gfx1151")
-WITHIN_BOUND: dict[str, float] = {"bias_gelu": 2**-7, "row_softmax": 2**-16, "rms_norm": 2**-9}
+WITHIN_BOUND: dict[str, float] = {
+    "bias_gelu": 2**-7,
+    "row_softmax": 2**-16,
+    "rms_norm": 2**-9,
+    "softmax_registers": 2**-9,
+    "rms_norm_registers": 2**-9,
+    "layer_norm_registers": 2**-9,
+}
 """Specs with exp, erf or rsqrt, for which equal bits are not promised; the relative difference that the bounds of
 `docs/numerics.md` leave: for bf16 and f16 results one unit in the last place, for row_softmax 2 + 4 ulp of exp, twice
 for numerator and denominator, and the growth of rounding in a sum of 1024."""
+BESIDE: dict[str, float] = {"layer_norm_registers": 2**-18}
+"""What a sum whose terms cancel may differ by: terms up to 8, each right to 2 ulp of f32."""
 
 OTHER_BUILDS = {"workgroup_staging": "is for builds with other params or policies"}
 """Specs whose cases name params and policies that a build fixes; `tests/staging` runs those."""
@@ -99,7 +108,7 @@ def alike(spec: str, first, second) -> bool:
         return same_bits(first, second)
     a, b = first.astype(np.float64), second.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        near = np.abs(a - b) <= bound * np.maximum(np.abs(a), np.abs(b)) + 2.0**-24
+        near = np.abs(a - b) <= bound * np.maximum(np.abs(a), np.abs(b)) + BESIDE.get(spec, 2.0**-24)
     return bool(np.all(near | (a == b) | (np.isnan(a) & np.isnan(b))))
 
 

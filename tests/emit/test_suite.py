@@ -8,11 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from corpus_build import FILES, LARGE, MOTIFS
+from corpus_build import FILES, HEAVY, MOTIFS
 from emitting import SPECS, FaultyDevice, emit_folder, import_file, outcomes
 
 SUM_ROWS = SPECS / "streaming" / "sum_rows.spec.yaml"
-HEAVY = (*LARGE, "decode_grouped", "decode_split", "transpose_wide")
 KERNELS = [
     pytest.param(FILES[name], id=name, marks=[pytest.mark.slow] if name in HEAVY else [])
     for name in FILES

@@ -23,7 +23,16 @@ LARGE = tuple(
     if name not in MOTIFS and (path.parent.name == "attention" or name.startswith(("routed_row", "sum_paired")))
 )
 """Kernels whose suites take minutes on the emulator: `test_large.py` runs a part of them, slow tests all."""
-NAMES = tuple(name for name in FILES if name not in (*MOTIFS, *LARGE))
+HEAVY = tuple(
+    name
+    for name, path in FILES.items()
+    if name in LARGE
+    or path.parent.name == "conformance"
+    or (path.parent.name == "decode" and name not in MOTIFS)
+    or name in ("transpose_wide", "triangular_matvec")
+)
+"""Kernels that only slow tests run on every target: the large ones, and those with many entry points or much code."""
+NAMES = tuple(name for name in FILES if name not in (*MOTIFS, *HEAVY))
 AMD = tuple(t for t in targets.DEFAULT if targets.load(t).kind == "amdgpu")
 EXECUTABLE = tuple(t for t in AMD if t != "gfx1250")
 
