@@ -249,7 +249,7 @@ def test_oracles_run_only_when_allowed(function, problem, tmp_path, use_device, 
     (tmp_path / "sum_rows.spec.yaml").write_text(source)
     out = tmp_path / "out"
     assert emit_folder(tmp_path / "sum_rows.spec.yaml", out).references == ("oracles.py",)
-    (out / "references").mkdir()
+    (out / "references").mkdir(exist_ok=True)
     (out / "references" / "oracles.py").write_text(ORACLE)
     use_device(FaultyDevice())
     _, failed, skipped = outcomes(generated(out))
