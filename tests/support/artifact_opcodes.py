@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from corpus_build import EXECUTABLE, NAMES, Built, build_once
+from corpus_build import EXECUTABLE, HEAVY, NAMES, Built, build_once
 from opcode_semantics import registry
 
 from specgen.devices.amdgpu_emulator import semantics
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> None:
         return
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(arguments[0]) if arguments else Path(temporary)
-        DATA.write_text(text(of_folders(build_once(root, name) for name in NAMES)))
+        DATA.write_text(text(of_folders(build_once(root, name) for name in (*NAMES, *HEAVY))))
 
 
 if __name__ == "__main__":
