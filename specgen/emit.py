@@ -49,13 +49,13 @@ class _Planning:
     dumps: tuple[tuple[str, str], ...]
 
 
-def emit(spec: Spec, root: Path, options: BuildOptions, params: Mapping[str, PolicyValue] | None = None) -> Emitted:
-    """Plan, lower and describe a kernel spec; `params` beside those that the options set.
+def emit(spec: Spec, root: Path, options: BuildOptions, chosen: Mapping[str, PolicyValue] | None = None) -> Emitted:
+    """Plan, lower and describe a kernel spec; `chosen` are params beside those that the options set.
 
     Raises `NotAdmitted` and `lowering.LoweringError`; writes nothing.
     """
     policies, asked = param_sets.split(spec, options.policies_of(spec.name.text))
-    asked |= params or {}
+    asked |= chosen or {}
     planning = _plan_targets(spec, options, policies, asked)
     planned = planning.planned
     pending = {} if has_errors(planning.diagnostics) else _start(planned)
@@ -66,7 +66,8 @@ def emit(spec: Spec, root: Path, options: BuildOptions, params: Mapping[str, Pol
     from specgen.checks.strength import check_strength
     from specgen.emit_suite import render_benchmark, render_suite
 
-    diagnostics = [*planning.diagnostics, *check_strength(spec, {**_defaults_of(planned), **asked})]
+    params = dict(next(iter(planned.values())).instance.params) if planned else asked
+    diagnostics = [*planning.diagnostics, *check_strength(spec, params)]
     if has_errors(diagnostics) or not planned:
         errors = [d for d in diagnostics if d.is_error]
         raise NotAdmitted(tuple(diagnostics), by_target=len(errors) == len(planning.refusals))
@@ -91,11 +92,6 @@ def emit(spec: Spec, root: Path, options: BuildOptions, params: Mapping[str, Pol
         files.update({f"{target}/{name}": data for name, data in _lower(plan, pending.get(target), digests).items()})
     files |= scripts
     return Emitted(files, manifest, tuple(planned), planning.refused, tuple(diagnostics), planning.dumps)
-
-
-def _defaults_of(planned: Mapping[str, Planned]) -> dict[str, Any]:
-    """The params that a plan was made with."""
-    return dict(next(iter(planned.values())).instance.params) if planned else {}
 
 
 def _plan_targets(

@@ -179,10 +179,9 @@ class _Maker:
             yield Because(fact, reason.kind, reason.text, place)
 
     def _name(self, value: SSAValue) -> str:
-        from specgen.ir.facts_record import COPY
-        from specgen.ir.facts_why import name_of
+        from specgen.ir.facts_record import name_of
 
-        return COPY.sub("", name_of(self.facts, value))
+        return name_of(self.facts, value)
 
     def _place(self, value: SSAValue) -> str:
         from xdsl.ir import Block

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from specgen.model import Case, Spec
+    from specgen.checks.cases import Check
+    from specgen.model import Spec
     from specgen.stages import PolicyValue
 
 ParamSet = Mapping[str, Any]
@@ -37,21 +38,23 @@ def of_cases(spec: Spec, defaults: ParamSet) -> tuple[dict[str, Any], ...]:
     names = {p.name.text for p in spec.params}
     if not names:
         return ()
+    from specgen.checks.written import constants_of, planned, words_of
+
+    words = words_of(spec)
+    constants = constants_of(spec, dict(defaults), words)
     found: dict[str, dict[str, Any]] = {}
     for case in (*spec.checks, *spec.benchmarks):
-        for given in _given(spec, case, defaults, names):
+        for given in _given(planned(case, constants, words).check, names):
             special = {name: value for name, value in given.items() if value != defaults.get(name)}
             if special:
                 found.setdefault(label(special), dict(sorted(special.items())))
     return tuple(found.values())
 
 
-def _given(spec: Spec, case: Case, defaults: ParamSet, names: set[str]) -> Iterator[dict[str, Any]]:
-    from specgen.checks.suite import word
-    from specgen.checks.written import constants_of, planned, words_of
+def _given(check: Check, names: set[str]) -> Iterator[dict[str, Any]]:
+    """What each case of a check gives to params."""
+    from specgen.checks.cases import word
 
-    words = words_of(spec)
-    check = planned(case, constants_of(spec, dict(defaults), words), words).check
     fixed = {name: word(value) for name, value in check.given.items() if name in names}
     for row in check.cases():
         yield {**{name: value for name, value in row.items() if name in names}, **fixed}

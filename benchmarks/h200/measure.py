@@ -1,4 +1,4 @@
-"""Kernels of the specs against torch and Triton on an NVIDIA GPU, in one process, interleaved; see README.md beside it.
+"""Kernels of the specs against torch and Triton on an NVIDIA GPU, in one process, interleaved.
 
 Each round times ours, then each baseline; the ratio of a row is the median over rounds of baseline time / our time.
 Baselines replay a CUDA graph of as many calls as our command buffer holds, so that no host time is in either.
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import triton
 
 WARM_SECONDS = 0.5
 TUNING_ROUNDS = 5
@@ -190,7 +191,7 @@ def main() -> int:
         held |= {
             "device": torch.cuda.get_device_name(),
             "driver": device.facts().name,
-            "versions": {"torch": torch.__version__, "triton": __import__("triton").__version__},
+            "versions": {"torch": torch.__version__, "triton": triton.__version__},
             "command": "python benchmarks/h200/measure.py " + " ".join(sys.argv[1:]),
         }
         date = datetime.datetime.now(datetime.UTC).date().isoformat()

@@ -112,13 +112,9 @@ class Chain:
 def _recorded(
     device: VulkanDevice, folder: Path, step: Step, memory: Memory
 ) -> tuple[VulkanKernel, bytes, tuple[int, int, int]]:
-    artifact = _artifact(folder / step.kernel)
+    output = folder / step.kernel
+    artifact = Artifact.read(output, json.loads((output / "manifest.json").read_text(encoding="utf-8")), TARGET)
     kernel = device.load(artifact, step.entry)
     addresses = {name: memory.held[buffer].address for name, buffer in step.buffers.items()}
     push = push_block(artifact.manifest["args"], step.scalars, addresses)
     return kernel, push, kernel.grid(step.scalars, step.grid)
-
-
-def _artifact(folder: Path) -> Artifact:
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    return Artifact(folder.name, TARGET, manifest, {"kernel.spv": (folder / TARGET / "kernel.spv").read_bytes()})

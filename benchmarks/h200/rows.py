@@ -129,7 +129,10 @@ def _rows(at: Setting, spec: str, dtype: torch.dtype, torch_run: Any, triton_run
     names = {name: name for name in ("x", "output", *extra)}
     folder = spec if short == "f16" else f"{spec}@element=f32"
     chains = {"2 pieces": at.chain(memory, ours.Step(folder, scalars, names))}
-    triton_call = lambda: triton_run(rows, x, y, *vectors.values())  # noqa: E731
+
+    def triton_call() -> None:
+        triton_run(rows, x, y, *vectors.values())
+
     row = Row(
         chains,
         {"torch": lambda: torch_run(x, *vectors.values()), "triton": triton_call},

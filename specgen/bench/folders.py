@@ -13,11 +13,9 @@ from typing import Any
 from specgen.bench.options import UsageError
 from specgen.checks.cases import Check, Signature
 from specgen.checks.dtypes import TYPES
+from specgen.checks.places import FILE_OF
 from specgen.devices.base import Artifact
 from specgen.output import MANIFEST, digest, read_manifest
-
-FILE_OF = {"vulkan": "kernel.spv", "hip": "kernel.hsaco"}
-"""The file of a target's folder that a device runs."""
 
 _FUNCTION = re.compile(r"^  func\.func @(\w+)\(", re.MULTILINE)
 _NAMES = re.compile(r'motif\.(entry = "\w*"|policies = \{[^}]*\})')
@@ -73,9 +71,7 @@ class Built:
     def artifact(self, target: str) -> Artifact:
         """The files of a target's folder."""
         if target not in self._artifacts:
-            folder = self.folder / target
-            files = {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file()} if folder.is_dir() else {}
-            self._artifacts[target] = Artifact(self.name, target, self.manifest, files)
+            self._artifacts[target] = Artifact.read(self.folder, self.manifest, target)
         return self._artifacts[target]
 
     def code(self, entry: str, target: str) -> str:

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from specgen.report.schema import TYPES as REPORT_TYPES
+from specgen.report.schema import is_of
+
 VERSION = 1
 """Of the rows: raised when a key changes its meaning."""
 
@@ -24,14 +27,8 @@ class Key:
     required: bool = True
 
 
-TYPES: dict[str, tuple[type, ...]] = {
-    "text": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "flag": (bool,),
-    "list": (list, tuple),
-    "mapping": (dict,),
-}
+TYPES = {**REPORT_TYPES, "list": (list, tuple)}
+"""Rows are checked before they are written, when lists may still be tuples."""
 
 _LOGICAL = (
     Key("row", "text", "Name of the logical row: SPEC/BENCHMARK/CASE/TARGET/ENTRY."),
@@ -231,6 +228,6 @@ def check(row: Mapping[str, Any]) -> list[str]:
         if name not in row:
             if key.required:
                 problems.append(f"{kind}.{name}: missing")
-        elif not isinstance(row[name], TYPES[key.type]) or (isinstance(row[name], bool) and key.type != "flag"):
+        elif not is_of(row[name], key.type, TYPES):
             problems.append(f"{kind}.{name}: not a {key.type}")
     return problems

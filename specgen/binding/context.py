@@ -12,7 +12,7 @@ from specgen.binding.builder import Attributes, Builder
 from specgen.binding.instance import Operand, PolicyValue, Region, Selection
 from specgen.binding.linear import Facts, Linear
 from specgen.binding.scope import Scope
-from specgen.binding.types import Scalar, Type, Vector
+from specgen.binding.types import Scalar, Type
 from specgen.binding.values import UNIFORM, Level, Unknown, Value
 from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.diagnostics.catalogue import diagnostic
@@ -292,8 +292,3 @@ class Context:
 
 
 _FLAGS = (("contract", "contract"), ("approximate", "afn"), ("no_nan", "nnan"))
-
-
-def size_of(type_: Type) -> int | None:
-    """Elements of a vector type, None for scalars."""
-    return type_.size if isinstance(type_, Vector) else None

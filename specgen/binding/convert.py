@@ -155,11 +155,6 @@ def _hull(ctx: Context, a: Value, b: Value) -> tuple[int, int]:
     return min(alo, blo), max(ahi, bhi)
 
 
-def to_bool_memory(ctx: Context, value: Value) -> Value:
-    """A bool as the byte that memory holds."""
-    return ctx.op("arith.extui", _carrier(value.type, 8), value)
-
-
 def _carrier(type_: Type, bits: int) -> Type:
     """A signless integer of `bits` in the shape of `type_`."""
     return same_shape(type_, Scalar(f"i{bits}", "signed", bits, f"i{bits}", f"i{bits}"))

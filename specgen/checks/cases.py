@@ -150,6 +150,13 @@ def parsed(text: str) -> ast.expr:
         raise FormulaError(error.diagnostics[0].message) from error
 
 
+def word(value: Any) -> Any:
+    """A `given` of a param or policy as its value: a number, a boolean or a word."""
+    if not isinstance(value, str):
+        return value
+    return formula.scalar(parsed(value), Scope({}, frozenset({value})))
+
+
 def _contents(buffer: Buffer, shape: tuple[int, ...], flat: Any) -> Contents:
     return Contents(buffer.name, buffer.type, buffer.axes, shape, buffer.order, flat)
 

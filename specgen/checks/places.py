@@ -140,9 +140,7 @@ class Places:
     def artifact(self, target: str) -> Artifact:
         """The files of a target's folder."""
         if target not in self._artifacts:
-            folder = self.folder / target
-            files = {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file()} if folder.is_dir() else {}
-            self._artifacts[target] = Artifact(self.manifest["spec"]["name"], target, self.manifest, files)
+            self._artifacts[target] = Artifact.read(self.folder, self.manifest, target)
         return self._artifacts[target]
 
     def device(self, name: str, subgroup_size: int | None) -> Device:

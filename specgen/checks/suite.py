@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from specgen.checks import compare
-from specgen.checks.cases import Check, Reference, Signature
+from specgen.checks.cases import Check, Reference, Signature, word
 from specgen.checks.harness import Memo, Outcome, Result, run_check
 from specgen.checks.places import Place, Places, Settings
 from specgen.checks.values import FormulaError
@@ -174,14 +174,3 @@ class Suite:
         """Close the devices."""
         self._serial = None
         self.places.close()
-
-
-def word(value: Any) -> Any:
-    """A `given` of a param or policy as its value: a number, a boolean or a word."""
-    from specgen.checks.cases import parsed
-    from specgen.checks.formula import Scope, scalar
-
-    if not isinstance(value, str):
-        return value
-    words = frozenset({value})
-    return scalar(parsed(value), Scope({}, words))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 Arguments = Mapping[str, Any]
@@ -98,6 +99,13 @@ class Artifact:
     target: str
     manifest: Mapping[str, Any]
     files: Mapping[str, bytes]
+
+    @classmethod
+    def read(cls, output: Path, manifest: Mapping[str, Any], target: str) -> Artifact:
+        """What the output folder of a spec holds for a target; no files where it was not built for it."""
+        folder = output / target
+        files = {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.is_file()} if folder.is_dir() else {}
+        return cls(manifest["spec"]["name"], target, manifest, files)
 
 
 @runtime_checkable

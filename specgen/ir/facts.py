@@ -132,12 +132,6 @@ class Facts:
                 pending += op.operands
         return True
 
-    def why(self, value: SSAValue, at: Operation | None = None) -> list[tuple[str, str]]:
-        """What is known of `value` and what it rests on: `(sentence, "file:line:column")` lines."""
-        from specgen.ir.facts_why import explain
-
-        return explain(self, value, self._context(value, at))
-
     # Ranges
 
     def _context(self, value: SSAValue, at: Operation | None) -> Context:

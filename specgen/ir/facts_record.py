@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, gpu, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
@@ -22,7 +22,6 @@ from specgen.ir.facts_linear import Constraint, Linear
 from specgen.ir.facts_multiple import constant_divisor
 from specgen.ir.facts_proof import Proofs, single
 from specgen.ir.facts_transfer import is_integer, type_range
-from specgen.ir.facts_why import name_of
 from specgen.ir.optable import OPS
 
 MOST_REASONS = 8
@@ -81,15 +80,15 @@ class RecordedFacts(Facts):
         Empty when nothing is known of it; at most `MOST_REASONS`.
         """
         found: dict[Reason, None] = {}
-        seen, todo = {value}, [value]
-        while todo and len(found) < MOST_REASONS:
-            current = todo.pop(0)
+        seen, pending = {value}, [value]
+        while pending and len(found) < MOST_REASONS:
+            current = pending.pop(0)
             self.interval(current, context)
             for reason in self._reasons.get((current, context), ()):
                 found[reason] = None
                 parts = [p for p in reason.values if p not in seen and is_integer(p.type) and not _constant(p)]
                 seen.update(parts)
-                todo += parts
+                pending += parts
         return tuple(found)[:MOST_REASONS]
 
     def _plain_range(self, value: SSAValue, context: Context) -> Interval:
@@ -276,9 +275,19 @@ def _shown(facts: Facts, value: SSAValue, depth: int = 3) -> str:
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
         return str(op.value.value.data)
     if not isinstance(op, Operation) or is_named(value) or not depth or op.regions:
-        return COPY.sub("", name_of(facts, value))
+        return name_of(facts, value)
     parts = (_shown(facts, o, depth - 1) for o in op.operands if o.type.name != "memref")
     return f"{op.name.split('.')[1]}({', '.join(parts)})"
+
+
+def name_of(facts: Facts, value: SSAValue) -> str:
+    """A value in words: the argument's or the spec's name, else the op that makes it."""
+    named = facts.argument_attribute(value, "motif.name")
+    if isinstance(named, StringAttr):
+        return named.data
+    if value.name_hint:
+        return _COPY.sub("", value.name_hint)
+    return value.owner.name if isinstance(value.owner, Operation) else "value"
 
 
 def is_named(value: SSAValue) -> bool:
@@ -287,7 +296,7 @@ def is_named(value: SSAValue) -> bool:
 
 
 _UNNAMED = re.compile(r"(v|cst|c\d+)(_\d+)?\Z")
-COPY = re.compile(r"_\d+\Z")
+_COPY = re.compile(r"_\d+\Z")
 """What tells several values of one name apart."""
 
 

@@ -32,11 +32,6 @@ def name_problem(text: str) -> tuple[str, str] | None:
     return None
 
 
-def is_identifier(text: str) -> bool:
-    """Whether the text has the form of a name (reserved or not)."""
-    return _IDENTIFIER.fullmatch(text) is not None
-
-
 class Context:
     """Builds the leaves of the model out of nodes; what is wrong with one is kept, and the leaf says that it cannot
     be read (`expressions.unreadable`, a name without characters).

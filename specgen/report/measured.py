@@ -28,16 +28,16 @@ DISPATCH_GOAL = 1.3
 """Microseconds of a dependent dispatch."""
 
 NOTES: dict[tuple[str, str], str] = {
-    ("softmax_f16", "triton"): "0.966-0.971 over four runs; neither two pieces a work-item nor powers of 2 change it",
+    ("softmax_f16", "triton"): "torch and Triton read and write the same bytes; the cause is not known",
     ("decode_gqa", "triton"): (
-        "Triton multiplies four heads at once in the matrix unit; here each product of a head is a chain of its own"
+        "Triton's kernel multiplies the four heads in the matrix unit, ours with vector instructions"
     ),
     (
         "packed_dot",
         "triton",
     ): "the spec fixes the order of 512 additions for each output; Triton's kernel adds as a tree",
 }
-"""Why a row is what it is, where that is known."""
+"""What is known of a row's difference."""
 
 HEAD = """# Measured on a GPU
 

@@ -5,6 +5,7 @@ Absent evidence is left out of a report: a missing key says "not known", a zero 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,14 @@ TYPES: dict[str, tuple[type, ...]] = {
     "mapping": (dict,),
     "value": (int, float, str, bool, type(None)),
 }
+
+
+def is_of(value: Any, name: str, types: Mapping[str, tuple[type, ...]] = TYPES) -> bool:
+    """Whether a value has a type of the table; true and false are numbers in Python, but not here."""
+    if isinstance(value, bool) and name not in ("flag", "value"):
+        return False
+    return isinstance(value, types[name])
+
 
 SCHEMA: tuple[Row, ...] = (
     Row("identity", "mapping", "What this report is about: reports are comparable when these agree."),
@@ -169,11 +178,7 @@ def check(report: dict[str, Any]) -> list[str]:
                 if row.required:
                     problems.append(f"{place}{key}: missing")
                 continue
-            value = parent[key]
-            wrong = not isinstance(value, TYPES[row.type]) or (
-                row.type != "flag" and row.type != "value" and isinstance(value, bool)
-            )
-            if wrong:
+            if not is_of(parent[key], row.type):
                 problems.append(f"{place}{key}: not a {row.type}")
     _unknown(report, "", known, opened, problems)
     return problems

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 from cli_calls import SAXPY, SUM_ROWS, specgen, specgen_here
@@ -51,7 +53,7 @@ def test_foreign_code_of_the_folder_is_not_executed(out, tmp_path):
         (folder / "pytest.ini").write_text("[pytest]\naddopts = -p numpy --co\n")
         (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\naddopts = '--collect-only'\n")
     (out / "saxpy" / "test_other.py").write_text(TRAP.format(flag=str(flag)))
-    script = shutil.which("specgen")
+    script = shutil.which("specgen", path=str(Path(sys.executable).parent)) or shutil.which("specgen")
     if script is None:
         pytest.skip("the console script is not installed")
     import subprocess

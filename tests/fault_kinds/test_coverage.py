@@ -85,7 +85,7 @@ REFUSED = {
 """Kinds of which a part waits for a feature, and what stands for it; their refusals turn red when it lands."""
 
 
-def tests_by_kind() -> dict[str, list[tuple[str, str]]]:
+def named_tests() -> dict[str, list[tuple[str, str]]]:
     """Kind -> the tests that name it, with the first line of their documentation."""
     found: dict[str, list[tuple[str, str]]] = {}
     for path in sorted(FOLDER.glob("test_*.py")):
@@ -100,7 +100,7 @@ def tests_by_kind() -> dict[str, list[tuple[str, str]]]:
 def test_every_kind_has_a_test(kind: str) -> None:
     """At least one test carries the kind's number, and each says what it shows."""
     assert KINDS[kind]
-    named = tests_by_kind().get(kind, [])
+    named = named_tests().get(kind, [])
     assert named, f"{kind} ({KINDS[kind]}) has no test"
     assert all(len(text) > 20 and text.endswith(".") for _, text in named), named
 
@@ -108,5 +108,5 @@ def test_every_kind_has_a_test(kind: str) -> None:
 def test_the_table_is_whole() -> None:
     """Nothing but B01 to B62 is named, by tests or by the tables."""
     numbers = {f"B{number:02}" for number in range(1, 63)}
-    assert set(KINDS) == numbers == set(tests_by_kind())
+    assert set(KINDS) == numbers == set(named_tests())
     assert set(REFUSED) <= numbers

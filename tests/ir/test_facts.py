@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from specgen.ir import parse
 from specgen.ir.facts import Facts
 from specgen.ir.facts_interval import Interval
+from specgen.ir.facts_record import RecordedFacts
 
 HEADER = (
     '%n: index {motif.name = "n", motif.range = array<i64: 0, 64>}, '
@@ -404,10 +405,13 @@ def test_why_names_declarations_and_conditions() -> None:
         """%big = arith.cmpi sge, %n, %c8 : index
         scf.if %big { %take = arith.minsi %n, %c8 : index }"""
     )
-    lines = [text for text, _ in p.facts.why(p["take"])]
-    assert lines[0].startswith("take is 8")
-    assert any("n is in [8, 64]" in line and "declared" in line for line in lines)
-    assert any("scf.if" in line for line in lines)
+    facts = RecordedFacts(p.facts.function)
+    inside = facts.contexts.of(p["take"])
+    assert facts.interval(p["take"], inside).exact == 8
+    assert facts.interval(p["n"], inside) == Interval(8, 64)
+    kinds = {(reason.kind, reason.values) for reason in facts.reasons(p["take"], inside)}
+    assert ("declared", (p["n"],)) in kinds
+    assert any(kind == "guard" for kind, _ in kinds)
 
 
 @pytest.mark.parametrize(("predicate", "low", "high"), [("ult", 0, 7), ("ule", 0, 8), ("slt", None, 7)])

@@ -20,11 +20,6 @@ LARGEST_RING = 1 << 30
 LARGEST_GAP = 4096
 
 
-def argument_bytes(rows: Sequence[Mapping[str, Any]], args: Arguments) -> int:
-    """Bytes of the buffers of one set of arguments."""
-    return sum(int(args[row["name"]].nbytes) for row in rows if row["kind"] == "buffer")
-
-
 def packed(rows: Sequence[Mapping[str, Any]], args: Arguments) -> Layout:
     """Buffers one behind the other, apart by a sixteenth of their size or a page, whichever is less: those whose
     sizes are powers of two would otherwise share the sets of a cache. Raises `DeviceError` for a missing argument."""

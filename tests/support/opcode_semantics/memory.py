@@ -141,6 +141,16 @@ def stored(s: State, store: Load, offset: int, stride: int) -> Words:
     return plane.view(np.uint32)
 
 
+def reread(s: State, store: Load, offset: int) -> tuple[Words, ...]:
+    """Four words of each item's 16 bytes of -1 after it has stored there."""
+    plane = stored(s, store, offset, 16).view(np.uint8).copy()
+    untouched = np.ones(16, bool)
+    untouched[offset : offset + store.size] = False
+    plane.reshape(LANES, 16)[:, untouched] = 0xFF
+    words = plane.view(np.uint32).reshape(LANES, 4)
+    return tuple(np.ascontiguousarray(words[:, k]) for k in range(4))
+
+
 def _stores() -> list[Snippet]:
     made = []
     fill = "v_mov_b32 v20, v2\nv_mov_b32 v21, v4\nv_mov_b32 v22, v6\nv_mov_b32 v23, v8\n"
@@ -172,12 +182,7 @@ def _scratch_store(store: Load, names: str, source: str, fill: str) -> Snippet:
     text = f"{fill}{first}{{0}} off, {source}, off offset:{offset}\n{{ws}}\n{{2}} v[10:13], off, off\n{{wm}}"
 
     def meaning(s: State) -> tuple[Words, ...]:
-        plane = stored(s, store, offset, 16).view(np.uint8).copy()
-        untouched = np.ones(16, bool)
-        untouched[offset : offset + store.size] = False
-        plane.reshape(LANES, 16)[:, untouched] = 0xFF
-        words = plane.view(np.uint32).reshape(LANES, 4)
-        return tuple(np.ascontiguousarray(words[:, k]) for k in range(4))
+        return reread(s, store, offset)
 
     return Snippet(f"{names.replace('{}', 'scratch')};{whole};{load}", text, meaning)
 

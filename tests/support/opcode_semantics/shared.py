@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
-from opcode_semantics.memory import LOADS, STORES, Load, loaded, private, stored, target
-from opcode_semantics.patterns import LANES
+from opcode_semantics.memory import LOADS, STORES, Load, loaded, private, reread, target
 from opcode_semantics.snippets import Snippet, State, Words
 
 _FILL: Final = "v_mov_b32 v20, v2\nv_mov_b32 v21, v4\nv_mov_b32 v22, v6\nv_mov_b32 v23, v8\n"
@@ -41,12 +38,7 @@ def _stores() -> list[Snippet]:
         text = f"{_FILL}{first}{{0}} v25, {source} offset:{offset}\n{{2}} v[10:13], v25\n{{wl}}"
 
         def meaning(s: State, store: Load = store, offset: int = offset) -> tuple[Words, ...]:
-            plane = stored(s, store, offset, 16).view(np.uint8).copy()
-            untouched = np.ones(16, bool)
-            untouched[offset : offset + store.size] = False
-            plane.reshape(LANES, 16)[:, untouched] = 0xFF
-            words = plane.view(np.uint32).reshape(LANES, 4)
-            return tuple(np.ascontiguousarray(words[:, k]) for k in range(4))
+            return reread(s, store, offset)
 
         made.append(Snippet(f"{_names(('write', 'store'), store)};{_WRITE};{_READ}", text, meaning))
     return made
