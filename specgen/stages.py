@@ -44,17 +44,13 @@ class Plan:
     """Whether the spec excludes this target (its `requires`, or a fact that the target leaves open)."""
 
 
-LIMITS = ("subgroup_size", "max_workgroup_size", "max_workgroups")
-"""Target facts that every binding looks at, whether the spec reads them or not."""
-
-
 def bind_targets(
     spec: Spec,
     names: Sequence[str],
     policies: Mapping[str, PolicyValue] | None = None,
     params: Mapping[str, PolicyValue] | None = None,
 ) -> dict[str, Bound]:
-    """The binding of each target. Targets that agree in every fact that a binding read share it."""
+    """The binding of each target. Targets that agree in all that a binding depends on share it."""
     from specgen import targets
     from specgen.binding import bind
 
@@ -62,18 +58,16 @@ def bind_targets(
     result = {}
     for name in names:
         target = targets.load(name)
-        bound = next((b for t, b in done if _alike(t, target, b.read_target_facts)), None)
+        bound = next((b for t, b in done if b.holds(t, target)), None)
         if bound is None:
             bound = bind(spec, target, dict(policies or {}), dict(params or {}))
             done.append((target, bound))
         elif bound.instance is not None:
-            bound = dataclasses.replace(bound, instance=dataclasses.replace(bound.instance, target=name))
+            size = target.subgroup_size
+            instance = dataclasses.replace(bound.instance, target=name, subgroup_size=size)
+            bound = dataclasses.replace(bound, instance=instance)
         result[name] = bound
     return result
-
-
-def _alike(a: Target, b: Target, facts: frozenset[str]) -> bool:
-    return all(getattr(a, fact) == getattr(b, fact) for fact in (*LIMITS, *facts))
 
 
 def plan(

@@ -61,8 +61,7 @@ def check_passed(ctx: Context, args: tuple[Param, ...]) -> None:
         end = -(-end // size) * size + size
         if end <= PUSH_CONSTANT_BYTES:
             continue
-        ctx.shared.facts_read.add("kind")
-        if ctx.shared.target.kind == "spirv":
+        if ctx.shared.fact("kind") == "spirv":
             ctx.shared.refused = True
             name = ctx.shared.target.name
             message = f"the arguments up to here take {end} bytes; `{name}` is sure to pass {PUSH_CONSTANT_BYTES}."

@@ -61,8 +61,7 @@ def _form(ctx: Context, statement: Barrier) -> str:
         return form
     if not statement.overlap:
         return "complete"
-    ctx.shared.facts_read.add("split_barrier")
-    return "split" if ctx.shared.target.split_barrier else "complete"
+    return "split" if ctx.shared.fact("split_barrier") else "complete"
 
 
 def _overlap(ctx: Context, statement: Barrier) -> Block:

@@ -28,8 +28,7 @@ _NAMES = {"subgroup": (*REDUCTIONS, *_LANES), "workgroup": tuple(REDUCTIONS)}
 
 def subgroup_size(ctx: Context) -> int | None:
     """The target's subgroup size, recorded as read; None when the target leaves it open."""
-    ctx.shared.facts_read.add("subgroup_size")
-    size: int | None = ctx.shared.target.subgroup_size
+    size: int | None = ctx.shared.fact("subgroup_size")
     return size
 
 

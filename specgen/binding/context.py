@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from specgen.binding.asked import Answers, Question
 from specgen.binding.builder import Attributes, Builder
 from specgen.binding.instance import Operand, PolicyValue, Region, Selection
 from specgen.binding.linear import Facts, Linear
@@ -79,6 +80,7 @@ class Shared:
     target: Target
     diagnostics: dict[Diagnostic, None] = field(default_factory=dict)
     facts_read: set[str] = field(default_factory=set)
+    answers: Answers = field(default_factory=dict)
     used: set[tuple[int, str]] = field(default_factory=set)
     """`(id of the spec, name)` of every param, policy and define that was looked up anywhere."""
     policies: Mapping[str, PolicyValue] = field(default_factory=dict)
@@ -94,6 +96,17 @@ class Shared:
     """Whether a part of the language that is not supported yet was met; it is told once."""
     refused: bool = False
     """Whether the target (not the spec) is at fault for an error."""
+
+    def fact(self, name: str) -> Any:
+        """A fact of the target, recorded as read."""
+        self.facts_read.add(name)
+        return getattr(self.target, name)
+
+    def ask(self, question: Question, *numbers: int) -> bool:
+        """The target's answer, recorded as something that the binding depends on."""
+        answer = question(self.target, *numbers)
+        self.answers[question, numbers] = answer
+        return answer
 
     def failed(self, spec: Spec) -> bool:
         """Whether there are errors (or `spec` was not read whole), so that nothing that is absent can be told."""

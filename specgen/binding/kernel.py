@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from specgen.binding import arguments, collectives, knobs, launch, memories, motifs, selection, windows
+from specgen.binding.asked import Answers, fits_registers
 from specgen.binding.context import Context, Shared
 from specgen.binding.evaluate import static
 from specgen.binding.instance import Entry, Instance, Op, Operand, Param, PolicyValue, Region
@@ -28,6 +29,7 @@ class Bound:
     """The result of `bind`: an instance when there is no error.
 
     `refused`: the errors are the target's, not the spec's (a `requires` line, or a fact that the target leaves open).
+    `read_target_facts` and `answers` are all that is the target's in it.
     `unproven` are the single elements that are checked when the kernel runs.
     """
 
@@ -35,7 +37,14 @@ class Bound:
     diagnostics: tuple[Diagnostic, ...]
     read_target_facts: frozenset[str]
     refused: bool = False
+    answers: Answers = field(default_factory=dict, repr=False)
     unproven: tuple[Diagnostic, ...] = field(default=(), repr=False)
+
+    def holds(self, bound_for: Target, target: Target) -> bool:
+        """Whether what was bound for one target is the binding of another, but for its subgroup size."""
+        if any(getattr(bound_for, fact) != getattr(target, fact) for fact in self.read_target_facts):
+            return False
+        return all(question(target, *numbers) == answer for (question, numbers), answer in self.answers.items())
 
     @property
     def fingerprint(self) -> object:
@@ -62,13 +71,13 @@ def bind(
     if instance is not None and not shared.failed(spec) and _shares_memory(instance.entries[0]):
         from specgen.binding.races import races
 
-        shared.diagnostics.update(dict.fromkeys(races(instance.entries[0], target.subgroup_size)))
+        found_races = races(instance.entries[0], shared.fact("subgroup_size"))
+        shared.diagnostics.update(dict.fromkeys(found_races))
     found = tuple(sorted(shared.diagnostics, key=lambda d: (d.span, d.code, d.message)))
     errors = [d for d in found if d.is_error]
     refused = bool(errors) and (shared.refused or all(d.code == knobs.REFUSED for d in errors))
-    return Bound(
-        None if errors else instance, found, frozenset(shared.facts_read), refused, tuple(dict.fromkeys(binder.notes))
-    )
+    facts, notes = frozenset(shared.facts_read), tuple(dict.fromkeys(binder.notes))
+    return Bound(None if errors else instance, found, facts, refused, shared.answers, notes)
 
 
 def _shares_memory(entry: Entry) -> bool:
@@ -127,12 +136,12 @@ class _Binder:
         from specgen.binding.evaluate import integer
 
         number = integer(ctx, self.spec.registers, "`registers` is static")
-        self.shared.facts_read.add("max_registers")
         target = self.shared.target
         if number is not None and number < 1:
             ctx.report("SG-POLICY", f"`registers` is at least 1, not {number}.", at=self.spec.registers.span)
-        elif number is not None and target.max_registers is not None and number > target.max_registers:
-            message = f"`registers` is {number}; a work-item of `{target.name}` has at most {target.max_registers}."
+        elif number is not None and not self.shared.ask(fits_registers, number):
+            most = self.shared.fact("max_registers")
+            message = f"`registers` is {number}; a work-item of `{target.name}` has at most {most}."
             hint = "Lower it, or say under `requires` which targets the spec is for."
             ctx.report("SG-POLICY", message, at=self.spec.registers.span, hint=hint)
         return number

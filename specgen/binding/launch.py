@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from specgen.binding import convert
+from specgen.binding import asked, convert
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import expression, integer
 from specgen.binding.formula import substitute
@@ -73,9 +73,9 @@ def _size(ctx: Context, axis: Axis) -> int | None:
 
 
 def _check_size(ctx: Context, sizes: list[int], span: Span) -> None:
-    total, limit = prod(sizes), ctx.shared.target.max_workgroup_size
-    if total > limit:
-        name = ctx.shared.target.name
+    total = prod(sizes)
+    if not ctx.shared.ask(asked.fits_workgroup, total):
+        name, limit = ctx.shared.target.name, ctx.shared.fact("max_workgroup_size")
         ctx.report("SG-LAUNCH", f"a workgroup of {total} work-items is over the limit of `{name}` ({limit}).", at=span)
 
 
@@ -83,9 +83,7 @@ def _item_level(ctx: Context, dim: int, sizes: list[int]) -> Level:
     """The first size moves fastest: when whole subgroups fill it, the others are the same in a subgroup."""
     if sizes[dim] == 1:
         return UNIFORM
-    size = ctx.shared.target.subgroup_size
-    inner = prod(sizes[:dim])
-    return SUBGROUP if dim > 0 and size is not None and inner % size == 0 else VARYING
+    return SUBGROUP if dim > 0 and ctx.shared.ask(asked.whole_subgroups, prod(sizes[:dim])) else VARYING
 
 
 def _linear_ids(ctx: Context, sizes: list[int]) -> tuple[Linear, ...]:
@@ -99,8 +97,7 @@ def _linear_ids(ctx: Context, sizes: list[int]) -> tuple[Linear, ...]:
             return ()
         forms, stride = forms + entry.value.lin.scaled(stride), stride * size
         found.append(forms)
-    subgroup = ctx.shared.target.subgroup_size
-    rows = [f for f in found[:1] if subgroup is not None and sizes[0] % subgroup == 0]
+    rows = found[:1] if len(found) > 1 and ctx.shared.ask(asked.whole_subgroups, sizes[0]) else []
     return (*rows, *found[-1:])
 
 
@@ -133,8 +130,8 @@ def _count(ctx: Context, axis: Axis, dim: int) -> str | None:
             )
         declare(ctx, Name(axis.name.text, "id", axis.name.span, UNKNOWN))
         return None
-    limit = ctx.shared.target.max_workgroups[dim]
     lo, hi = ctx.facts.interval(made.lin)
+    limit = hi if ctx.shared.ask(asked.fits_grid, dim, hi) else ctx.shared.fact("max_workgroups")[dim]
     if hi < 1 and made.is_static:
         ctx.report("SG-LAUNCH", f"the count of `{axis.name.text}` is at least 1, not {hi}.", at=axis.extent.span)
     elif lo > limit:
@@ -142,5 +139,5 @@ def _count(ctx: Context, axis: Axis, dim: int) -> str | None:
             "SG-LAUNCH", f"{lo} workgroups along `{axis.name.text}` are over the limit {limit}.", at=axis.extent.span
         )
     declared = ctx.facts.declared(made.lin) or made.is_static
-    _declare_id(ctx, axis, "gpu.block_id", dim, min(hi, limit) - 1, made.lin, UNIFORM, declared=declared)
+    _declare_id(ctx, axis, "gpu.block_id", dim, limit - 1, made.lin, UNIFORM, declared=declared)
     return substitute(axis.extent, static_environment(ctx))

@@ -8,6 +8,7 @@ from math import prod
 
 from specgen.binding import layouts
 from specgen.binding.arguments import fastest, memref
+from specgen.binding.asked import fits_memory
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import integer
 from specgen.binding.knobs import type_of
@@ -96,10 +97,10 @@ def allocate(
 
 def _count(ctx: Context, size: int, span: Span) -> None:
     """Count bytes of workgroup memory; SG-MEM at the memory that passes the target's limit."""
-    ctx.shared.facts_read.add("workgroup_memory")
-    limit, before = ctx.shared.target.workgroup_memory, ctx.builder.workgroup_bytes
+    before = ctx.builder.workgroup_bytes
     ctx.builder.workgroup_bytes += size
-    if ctx.builder.workgroup_bytes > limit >= before:
+    if ctx.shared.ask(fits_memory, before) and not ctx.shared.ask(fits_memory, ctx.builder.workgroup_bytes):
+        limit = ctx.shared.fact("workgroup_memory")
         message = f"workgroup memory up to here takes {ctx.builder.workgroup_bytes} bytes; the target has {limit}."
         ctx.report("SG-MEM", message, at=span, hint="Make it smaller, or use a narrower type.")
 

@@ -124,8 +124,7 @@ def target_fact(ctx: Context, node: ast.Attribute) -> Found:
         near = difflib.get_close_matches(node.attr, TARGET_FACTS, n=1)
         hint = f"Nearest: `target.{near[0]}`." if near else None
         return ctx.report("SG-NAME", f"a target has no fact `{node.attr}`.", at=node, hint=hint, allowed=TARGET_FACTS)
-    ctx.shared.facts_read.add(node.attr)
-    fact = getattr(ctx.shared.target, node.attr)
+    fact = ctx.shared.fact(node.attr)
     if fact is None:
         name = ctx.shared.target.name
         hint = "Name a target that fixes it: " + ", ".join(f"`{name}-sg{n}`" for n in (8, 16, 32, 64)) + "."

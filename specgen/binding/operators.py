@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable
 
 from specgen.binding import forms, static
+from specgen.binding.asked import whole_subgroups
 from specgen.binding.context import Context
 from specgen.binding.convert import Maybe, per_element, static_typed, unify
 from specgen.binding.linear import Linear
@@ -230,10 +231,8 @@ def _divide(ctx: Context, symbol: str, a: Value, b: Value) -> Value:
 
 def _quotient_level(ctx: Context, a: Value, b: Value) -> Level:
     """The linear id divided by whole subgroups is the same in a subgroup."""
-    size = ctx.shared.target.subgroup_size
     divisor = b.lin.number if b.lin is not None else None
-    if size is not None and divisor is not None and divisor % size == 0 and a.lin in ctx.linear_ids:
-        ctx.shared.facts_read.add("subgroup_size")
+    if divisor and a.lin in ctx.linear_ids and ctx.shared.ask(whole_subgroups, divisor):
         return SUBGROUP
     return a.level | b.level
 

@@ -75,10 +75,8 @@ def _rank(ctx: Context, candidate: Implementation) -> int | None:
         return ANY
     text = candidate.target.text
     if text in targets.FAMILIES:
-        ctx.shared.facts_read.add("family")
-        return STANDS_FOR if text == target.family else None
-    ctx.shared.facts_read.add("name")
-    if text == target.name:
+        return STANDS_FOR if text == ctx.shared.fact("family") else None
+    if text == ctx.shared.fact("name"):
         return EXACT
     return STANDS_FOR if text == targets.stand_in(target.name) else None
 
