@@ -9,6 +9,7 @@ Request: `{"ir": text without triple and layout, "cpu": name}`. Answer: `{"objec
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import sys
@@ -40,41 +41,67 @@ def write_message(stream: BinaryIO, value: Any) -> None:
 
 
 class Beside:
-    """A text that a forked copy of this process makes while this one goes on; made here where that does not work out.
+    """A forked copy of this process that makes texts while this one goes on; they are made here where there is none.
 
     Object and assembly are two runs of the same code generator, which take most of the time and cannot share it
-    within one process: llvmlite lets one call in at a time.
+    within one process: llvmlite lets one call in at a time. The copy is kept: forking one for each module would cost
+    as much as a small module takes. A copy that dies costs time alone, and the next request gets a new one.
     """
 
-    def __init__(self, make: Callable[[], str]) -> None:
+    def __init__(self, make: Callable[[Any], str]) -> None:
         self._make = make
-        self._child: tuple[int, int] | None = None
+        self._copy: tuple[int, BinaryIO, BinaryIO] | None = None
+        self._request: Any = None
+
+    def begin(self, request: Any) -> None:
+        """Ask for the text of a request (what msgpack can carry)."""
+        self._request = request
         processors = getattr(os, "sched_getaffinity", None)
         if processors is None or len(processors(0)) < 2:  # not Linux, or nobody to do it
             return
-        end, start = os.pipe()
+        if self._copy is None:
+            self._copy = self._forked()
+        with contextlib.suppress(BrokenPipeError):
+            write_message(self._copy[1], request)
+
+    def result(self) -> str:
+        """The text of the request that was begun last."""
+        if self._copy is None:
+            return self._make(self._request)
+        text = read_message(self._copy[2])
+        if text is None:
+            self._end()
+            return self._make(self._request)
+        return str(text)
+
+    def _forked(self) -> tuple[int, BinaryIO, BinaryIO]:
+        requests, ask = os.pipe()
+        answer, answers = os.pipe()
         parent = os.getpid()
         child = os.fork()
         if child == 0:
             try:
                 _die_with(parent)
-                with os.fdopen(start, "wb") as stream:
-                    stream.write(make().encode())
+                os.close(ask)
+                os.close(answer)
+                with os.fdopen(requests, "rb") as given, os.fdopen(answers, "wb") as made:
+                    while (request := read_message(given)) is not None:
+                        write_message(made, self._make(request))
                 os._exit(0)
             finally:
                 os._exit(1)
-        os.close(start)
-        self._child = child, end
+        os.close(requests)
+        os.close(answers)
+        return child, os.fdopen(ask, "wb"), os.fdopen(answer, "rb")
 
-    def result(self) -> str:
-        """The text."""
-        if self._child is None:
-            return self._make()
-        child, end = self._child
-        with os.fdopen(end, "rb") as stream:
-            text = stream.read()
-        _, status = os.waitpid(child, 0)
-        return text.decode() if status == 0 else self._make()
+    def _end(self) -> None:
+        assert self._copy is not None
+        child, ask, answer = self._copy
+        self._copy = None
+        answer.close()
+        with contextlib.suppress(BrokenPipeError):
+            ask.close()
+        os.waitpid(child, 0)
 
 
 def _die_with(parent: int) -> None:
@@ -99,6 +126,7 @@ class Generator:
         self.llvm = llvm
         self.target = llvm.Target.from_triple(TRIPLE)
         self.machines: dict[str, Any] = {}
+        self.beside = Beside(self.assembly)
 
     def machine(self, cpu: str) -> Any:
         """The target machine of a processor."""
@@ -119,17 +147,18 @@ class Generator:
             return {"error": str(error)}
         self.optimise(module, machine)
         bitcode = module.as_bitcode()
-
-        def assembly() -> str:
-            return str(machine.emit_assembly(llvm.parse_bitcode(bitcode)))
-
-        beside = Beside(assembly)
+        self.beside.begin((cpu, bitcode))
         code = machine.emit_object(llvm.parse_bitcode(bitcode))
         return {
             "object": code,
-            "asm": beside.result(),
+            "asm": self.beside.result(),
             "llvm": ".".join(map(str, llvm.llvm_version_info)),
         }
+
+    def assembly(self, request: tuple[str, bytes]) -> str:
+        """Assembly text of an optimised module: `(processor, bitcode)`."""
+        cpu, bitcode = request
+        return str(self.machine(cpu).emit_assembly(self.llvm.parse_bitcode(bitcode)))
 
     def optimise(self, module: Any, machine: Any) -> None:
         """The O3 pipeline without what would unroll or vectorise: schedules are the spec's, not LLVM's."""

@@ -48,37 +48,57 @@ def test_errors_wait_for_the_result() -> None:
 
 
 def test_the_copy_makes_the_text() -> None:
-    """Another process makes it, whatever its length; this one waits for it only at the end."""
-    beside = Beside(lambda: f"{os.getpid()} " + "x" * 300_000)
-    pid, text = beside.result().split()
-    assert len(text) == 300_000
-    assert (int(pid) != os.getpid()) == (len(os.sched_getaffinity(0)) > 1)
+    """One other process makes all of them, whatever their lengths; this one waits for each only at the end."""
+    beside = Beside(lambda size: f"{os.getpid()} " + "x" * size)
+    pids = set()
+    for size in (300_000, 1, 200_000):
+        beside.begin(size)
+        pid, text = beside.result().split()
+        assert len(text) == size
+        pids.add(int(pid))
+    assert len(pids) == 1
+    assert (os.getpid() not in pids) == (len(os.sched_getaffinity(0)) > 1)
 
 
 def test_a_copy_that_dies_costs_only_time() -> None:
-    """What the copy could not make is made here, and fails here as it would have without a copy."""
+    """What the copy could not make is made here; the next request has a copy again."""
     here = os.getpid()
 
-    def only_here() -> str:
-        if os.getpid() != here:
+    def only_here(deadly: bool) -> str:
+        if os.getpid() != here and deadly:
             os.kill(os.getpid(), 9)
-        return "made here"
+        return "here" if os.getpid() == here else "beside"
 
-    assert Beside(only_here).result() == "made here"
+    beside = Beside(only_here)
+    made = []
+    for deadly in (True, False, True, False):
+        beside.begin(deadly)
+        made.append(beside.result())
+    there = "beside" if len(os.sched_getaffinity(0)) > 1 else "here"
+    assert made == ["here", there, "here", there]
 
-    def nowhere() -> str:
+
+def test_a_text_that_cannot_be_made_fails_here() -> None:
+    """The copy dies of it, and this process raises as it would have without a copy."""
+    here = os.getpid()
+
+    def nowhere(_: object) -> str:
         if os.getpid() != here:
             os._exit(3)
         raise ValueError("refused")
 
+    beside = Beside(nowhere)
+    beside.begin(0)
     with pytest.raises(ValueError, match="refused"):
-        Beside(nowhere).result()
+        beside.result()
 
 
 def test_one_processor_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy would only take turns with its original."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    assert Beside(lambda: str(os.getpid())).result() == str(os.getpid())
+    beside = Beside(lambda _: str(os.getpid()))
+    beside.begin(0)
+    assert beside.result() == str(os.getpid())
 
 
 def test_a_copy_ends_with_its_original() -> None:
@@ -90,12 +110,12 @@ def test_a_copy_ends_with_its_original() -> None:
     if original == 0:
         try:
 
-            def forever() -> str:
+            def forever(_: object) -> str:
                 os.write(start, f"{os.getpid()}\n".encode())
                 time.sleep(60)
                 return ""
 
-            Beside(forever)
+            Beside(forever).begin(0)
             time.sleep(60)
         finally:
             os._exit(1)
