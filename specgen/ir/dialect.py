@@ -80,6 +80,15 @@ class CheckOp(IRDLOperation):
 
 
 @irdl_op_definition
+class AheadOp(IRDLOperation):
+    """Names the value that `motif.through` of the nearest `scf.for` around lets run ahead; no effect, and gone once
+    the loop is pipelined."""
+
+    name = "motif.ahead"
+    value = operand_def()
+
+
+@irdl_op_definition
 class ExtentsOp(IRDLOperation):
     """The extents of a buffer argument, one `index` an axis."""
 
@@ -240,6 +249,7 @@ Motif = Dialect(
     [
         AssumeOp,
         CheckOp,
+        AheadOp,
         ExtentsOp,
         WindowOp,
         FloorRemOp,

@@ -67,6 +67,7 @@ _ROWS = [
     OpRow("motif.fence", "sync"),
     OpRow("motif.assume", "meta"),
     OpRow("motif.check", "meta"),
+    OpRow("motif.ahead", "meta"),
     OpRow("motif.extents", "meta"),
     OpRow("motif.window", "meta"),
 ]

@@ -33,6 +33,12 @@ def depth_of(loop: scf.ForOp) -> int:
     return depth
 
 
+def check_through(loop: scf.ForOp) -> None:
+    """Raises `Rejected` (through-alone)."""
+    if policy.THROUGH in loop.attributes and policy.PIPELINE not in loop.attributes:
+        raise Rejected([broken("through-alone", loop, "the loop has `through` and no `pipeline`")])
+
+
 def lead_of(loop: scf.ForOp) -> int | None:
     """The lead that the loop asks for; None for `auto`. Raises `Rejected` (lead-alone, lead-value)."""
     asked = loop.attributes.get(policy.LEAD)

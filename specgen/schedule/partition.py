@@ -3,15 +3,16 @@
 The plan is computed once; the rewriter, the report rows and the diagnostics all read it.
 
 Vocabulary. The *producer* is the read closure: every load of a buffer and all that its address, guard and inner
-bounds need. The *consumer* is the rest, in its order. A nested `scf.if` or `scf.for` that reads and touches neither
-carried state nor anything ordered is an atomic *unit* of the producer. An `scf.if` of which one branch reads while
-the rest belongs to the consumer is *split*: the closure of its reads becomes a guarded producer, what is left
-the guarded consumer. A *record* is what one iteration puts into the queue.
+bounds need; with `through` also a let and all that it needs. The *consumer* is the rest, in its order. A nested
+`scf.if` or `scf.for` that reads (or computes the let) and touches neither carried state nor anything ordered is an
+atomic *unit* of the producer. An `scf.if` of which one branch does so while the rest belongs to the consumer is
+*split*: the closure of its reads becomes a guarded producer, what is left the guarded consumer. A *record* is what
+one iteration puts into the queue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, scf
@@ -22,6 +23,7 @@ from specgen.diagnostics import Diagnostic
 from specgen.schedule import record
 from specgen.schedule.effects import ORDERED, Effects, Kind, body_of, effects_of, kind_of, used_values
 from specgen.schedule.rules import Rejected, broken, describe
+from specgen.schedule.through import Ahead
 
 PRODUCER, CONSUMER = "producer", "consumer"
 
@@ -119,27 +121,31 @@ class Dependence:
 class Partition:
     """Builds a plan; raises `Rejected` with every rule that the closure breaks.
 
-    `reads` limits the loads that run ahead (None: all loads of buffers); the others then stay in the consumer.
+    `reads` limits the loads that run ahead (None: all loads of buffers); the others then stay in the consumer. `lets`
+    are values, computed in the body, that run ahead as well.
     """
 
-    def __init__(self, loop: scf.ForOp, reads: frozenset[Operation] | None = None) -> None:
+    def __init__(self, loop: scf.ForOp, reads: frozenset[Operation] | None = None, lets: Sequence[Ahead] = ()) -> None:
         self.loop = loop
         self.only = reads
+        self.lets = {let.op: let for let in lets if let.op is not None}
         self.dependence = Dependence(loop)
         self.producer: set[Operation] = set()
         self.splits: dict[Operation, int] = {}
         self.open: set[Block] = {loop.body.block}
         self.faults: list[Diagnostic] = []
+        self.let_faults: dict[Ahead, Diagnostic] = {}
+        """The first fault of each let; told when the reads have none, for a let may need a read."""
 
     def plan(self) -> Plan:
         """The finished plan."""
         self._place(self.loop.body.block)
-        if not self.faults:
+        if not self.faults and not self.let_faults:
             self._follow_promises(self.loop.body.block)
-        if self.faults:
-            raise Rejected(self.faults)
+        if self.faults or self.let_faults:
+            raise Rejected(self.faults or list(self.let_faults.values()))
         needs = self._needs()
-        chosen = record.choose(self.loop, self.producer, needs.values)
+        chosen = record.choose(self.loop, self.producer, needs.values, self.lets.keys() & self.producer)
         reads = [op for op in self.loop.walk() if self._ahead(op)]
         self._check_edge(reads, chosen.record)
         self._check_types(chosen.record)
@@ -162,16 +168,22 @@ class Partition:
     def _reads_of(self, op: Operation) -> list[Operation]:
         return [read for read in self.dependence.effects_of(op).reads if self._ahead(read)]
 
-    # Placing the reads -------------------------------------------------------------------------------------------
+    def _let_of(self, op: Operation) -> Ahead | None:
+        """The let for whose sake alone `op` runs ahead: op or something inside computes it, and nothing there reads."""
+        if not self.lets or self._reads_of(op):
+            return None
+        return next((self.lets[inner] for inner in op.walk() if inner in self.lets), None)
+
+    # Placing the reads and lets ----------------------------------------------------------------------------------
 
     def _place(self, block: Block) -> None:
         for op in body_of(block):
             reads = self._reads_of(op)
-            if not reads:
+            if not reads and self._let_of(op) is None:
                 continue
             if isinstance(op, scf.IfOp) and self._mixed(op):
                 self._split(op)
-            elif isinstance(op, scf.ForOp) and self._mixed(op):
+            elif reads and isinstance(op, scf.ForOp) and self._mixed(op):
                 self.faults.append(self._refuse_loop(op, reads))
             else:
                 self._require(op, op)
@@ -183,9 +195,11 @@ class Partition:
 
     def _split(self, op: scf.IfOp) -> None:
         branches = [region.blocks[0] if region.blocks else None for region in op.regions]
-        reading = [n for n, block in enumerate(branches) if block is not None and self._block_reads(block)]
-        if len(reading) != 1:
-            self.faults.append(self._refuse_both(op))
+        reading = [n for n, block in enumerate(branches) if block is not None and self._runs_ahead(block)]
+        if op in self.lets:
+            self._refuse_result(op)
+        elif len(reading) != 1:
+            self._refuse_both(op, [block for block in branches if block is not None])
         else:
             self.splits[op] = reading[0]
             block = branches[reading[0]]
@@ -194,16 +208,28 @@ class Partition:
             self._require_value(op.cond, op, op)
             self._place(block)
 
-    def _block_reads(self, block: Block) -> bool:
-        return any(self._reads_of(op) for op in block.ops)
+    def _runs_ahead(self, block: Block) -> bool:
+        return any(self._reads_of(op) or self._let_of(op) is not None for op in block.ops)
 
-    def _refuse_both(self, op: scf.IfOp) -> Diagnostic:
+    def _refuse_result(self, op: scf.IfOp) -> None:
+        """The let is a result of a conditional that cannot go ahead whole."""
+        let, held = self.lets[op], self.dependence.effects_of(op).ordered
+        carried = self.dependence.touches_carried(op) or not held
+        self.let_faults.setdefault(let, let.carried(self.loop, op) if carried else let.ordered(held[0]))
+
+    def _refuse_both(self, op: scf.IfOp, branches: list[Block]) -> None:
+        if not all(any(self._reads_of(inner) for inner in block.ops) for block in branches):
+            let = next(let for inner, let in self.lets.items() if inner in list(op.walk()))
+            why = "is computed in one branch of a conditional whose other branch also has something that runs ahead"
+            self.let_faults.setdefault(let, let.refused("through-branch", why, (op, "the conditional")))
+            return
         held = self.dependence.effects_of(op).ordered
         if held and not self.dependence.touches_carried(op):
-            return broken(
-                "P14", held[0], f"both branches read, and one has {describe(held[0])}", notes=[(op, "the conditional")]
-            )
-        return broken("P12", op, "both branches read, and the conditional also depends on what the loop carries")
+            why = f"both branches read, and one has {describe(held[0])}"
+            self.faults.append(broken("P14", held[0], why, notes=[(op, "the conditional")]))
+        else:
+            why = "both branches read, and the conditional also depends on what the loop carries"
+            self.faults.append(broken("P12", op, why))
 
     def _refuse_loop(self, op: scf.ForOp, reads: list[Operation]) -> Diagnostic:
         effects = self.dependence.effects_of(op)
@@ -235,9 +261,7 @@ class Partition:
         """Let `op` and all that it needs run ahead, for the sake of `reader`."""
         if op in self.producer:
             return
-        fault = self._fault(op, reader)
-        if fault is not None:
-            self.faults.append(fault)
+        if self._refuse(op, reader):
             return
         self.producer.add(op)
         for value in used_values(op):
@@ -246,30 +270,42 @@ class Partition:
     def _require_value(self, value: SSAValue, reader: Operation, user: Operation) -> None:
         if isinstance(value, BlockArgument):
             if value in self.loop.body.block.args[1:]:
-                self.faults.append(self._carried(reader, user))
+                self._refuse_carried(reader, user)
             return
         op = value.owner
         assert isinstance(op, Operation)
         if op.parent_block() in self.open:
             self._require(op, reader)
 
-    def _carried(self, reader: Operation, user: Operation) -> Diagnostic:
+    def _refuse_carried(self, reader: Operation, user: Operation) -> None:
+        let = self._let_of(reader)
+        if let is not None:
+            self.let_faults.setdefault(let, let.carried(self.loop, user))
+            return
         part = "the address of" if kind_of(reader) is Kind.READ else "what decides on the reads of"
         notes: list[tuple[Operation, str]] = [(self.loop, "carried by this loop")]
         if user is not reader:
             notes.insert(0, (user, "here a carried value comes in"))
-        return broken("P12", reader, f"{part} {describe(reader)} depends on what the loop carries", notes=notes)
+        why = f"{part} {describe(reader)} depends on what the loop carries"
+        self.faults.append(broken("P12", reader, why, notes=notes))
 
-    def _fault(self, op: Operation, reader: Operation) -> Diagnostic | None:
-        """Why `op` itself cannot run ahead."""
+    def _refuse(self, op: Operation, reader: Operation) -> bool:
+        """Whether `op` itself cannot run ahead, which is then told."""
+        let = self._let_of(reader)
         role = "it" if op is reader else f"a value that {describe(reader)} needs"
         held = self.dependence.effects_of(op).of(*ORDERED)
-        if held:
+        if held and let is not None:
+            self.let_faults.setdefault(let, let.ordered(held[0]))
+        elif held:
             key = "P14" if self._nested(reader) else "P13"
-            return broken(key, reader, f"{role} comes from {describe(held[0])}", notes=[(held[0], "it stands here")])
-        if op in self.splits:
-            return broken("P12", reader, f"{role} comes from a conditional that updates carried state")
-        return None
+            why = f"{role} comes from {describe(held[0])}"
+            self.faults.append(broken(key, reader, why, notes=[(held[0], "it stands here")]))
+        elif op in self.splits and let is not None:
+            self.let_faults.setdefault(let, let.carried(self.loop, op))
+        elif op in self.splits:
+            why = f"{role} comes from a conditional that updates carried state"
+            self.faults.append(broken("P12", reader, why))
+        return bool(held) or op in self.splits
 
     def _nested(self, op: Operation) -> bool:
         return op.parent_block() is not self.loop.body.block

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block
 
 from specgen.ir import locations
 
-PIPELINE, LEAD = "motif.pipeline", "motif.lead"
+PIPELINE, LEAD, THROUGH = "motif.pipeline", "motif.lead", "motif.through"
 UNROLL, ORDER, TAIL = "motif.unroll", "motif.order", "motif.tail"
 TRIPS = "motif.trips"
 """Left on a rebuilt loop for the unroll pass: its exact trip count."""
@@ -34,7 +34,7 @@ ORDERS = (LINEAR, INTERLEAVED, RECURRENCE)
 GUARD, CUT = "guard", "cut"
 TAILS = (GUARD, CUT)
 
-PIPELINE_KEYS = (PIPELINE, LEAD)
+PIPELINE_KEYS = (PIPELINE, LEAD, THROUGH)
 UNROLL_KEYS = (UNROLL, ORDER, TAIL)
 INTERNAL_KEYS = (TRIPS, ORDINAL, LAST)
 

@@ -9,7 +9,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 
 from specgen.ir import locations
-from specgen.schedule import chains, legality, pipeline, policy
+from specgen.schedule import chains, legality, pipeline, policy, through
 from specgen.schedule.expand import expand_mixed
 from specgen.schedule.knowledge import Knowledge
 from specgen.schedule.partition import PRODUCER, Partition, Plan
@@ -42,16 +42,21 @@ class ReadAhead:
 
 
 def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
+    legality.check_through(loop)
     lead = legality.lead_of(loop)
     depth = legality.depth_of(loop)
     if depth == 1:
         log.rows.append(_row(loop, "serial", 1, None))
+        through.take(loop)
         policy.take_off(loop, *policy.PIPELINE_KEYS)
         return
     expand_mixed(function, loop, log)
     knowledge = Knowledge(function)
     legality.check_body(loop, depth, knowledge)
-    plan = Partition(loop).plan()
+    lets = through.take(loop)
+    through.check_computed(loop, lets)
+    plan = Partition(loop, lets=lets).plan()
+    through.check_rounding(lets, plan.record, plan.producer)
     legality.check_size(plan, depth)
     links = chains.chains_of(loop)
     if lead and not links.links:

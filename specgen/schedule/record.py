@@ -6,7 +6,7 @@ has anyway, computed again. Among the choices the one with fewer queued 32-bit r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
@@ -69,9 +69,11 @@ def _consumer_ops(block: Block, producer: set[Operation], splits: dict[Operation
             yield op
 
 
-def choose(loop: scf.ForOp, producer: set[Operation], needed: tuple[SSAValue, ...]) -> Chosen:
-    """The record for the needed values."""
-    chooser = _Chooser(loop, producer, needed)
+def choose(
+    loop: scf.ForOp, producer: set[Operation], needed: tuple[SSAValue, ...], queued_ops: Collection[Operation] = ()
+) -> Chosen:
+    """The record for the needed values; those of `queued_ops` are never computed again."""
+    chooser = _Chooser(loop, producer, needed, queued_ops)
     queued = chooser.settle(set(needed))
     improved = True
     while improved:
@@ -86,15 +88,22 @@ def choose(loop: scf.ForOp, producer: set[Operation], needed: tuple[SSAValue, ..
 
 
 class _Chooser:
-    def __init__(self, loop: scf.ForOp, producer: set[Operation], needed: tuple[SSAValue, ...]) -> None:
+    def __init__(
+        self,
+        loop: scf.ForOp,
+        producer: set[Operation],
+        needed: tuple[SSAValue, ...],
+        queued_ops: Collection[Operation],
+    ) -> None:
         self.counter = loop.body.block.args[0]
         self.producer = producer
+        self.queued_ops = queued_ops
         self.needed = needed
         self.order = [result for op in loop.body.walk() if op in producer for result in op.results]
 
     def candidates(self) -> list[SSAValue]:
         """Inputs of cheap ops, in program order."""
-        inputs = {value for op in self.producer if _cheap(op) for value in op.operands}
+        inputs = {value for op in self.producer if self._cheap(op) for value in op.operands}
         return [value for value in self.order if value in inputs]
 
     def weight(self, queued: set[SSAValue]) -> tuple[int, int]:
@@ -118,7 +127,7 @@ class _Chooser:
             return True
         if owner not in self.producer:
             return True
-        return _cheap(owner) and all(self.available(operand, queued) for operand in owner.operands)
+        return self._cheap(owner) and all(self.available(operand, queued) for operand in owner.operands)
 
     def repeated(self, queued: set[SSAValue]) -> frozenset[Operation]:
         """The ops that have to be computed again."""
@@ -131,8 +140,8 @@ class _Chooser:
                 pending.extend(operand for operand in owner.operands if operand not in queued)
         return frozenset(result)
 
-
-def _cheap(op: Operation) -> bool:
-    if isinstance(op, arith.ConstantOp):
-        return True
-    return isinstance(op, arith.AddiOp | arith.SubiOp) and isinstance(op.results[0].type, IndexType)
+    def _cheap(self, op: Operation) -> bool:
+        if isinstance(op, arith.ConstantOp):
+            return True
+        sum_of_indices = isinstance(op, arith.AddiOp | arith.SubiOp) and isinstance(op.results[0].type, IndexType)
+        return sum_of_indices and op not in self.queued_ops

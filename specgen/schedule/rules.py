@@ -128,6 +128,42 @@ _ROWS = [
         "Move the `let` behind it, or remove `early`.",
         numbered=False,
     ),
+    Rule(
+        "through-alone",
+        "`through` needs `pipeline`",
+        "Give the loop a `pipeline`, or remove `through`.",
+        numbered=False,
+    ),
+    Rule(
+        "through-carried",
+        "the let that `through` names does not depend on what the loop carries",
+        f"{_SERIAL}, remove `through`, or name a let that is computed before a carried value comes in.",
+        numbered=False,
+    ),
+    Rule(
+        "through-ordered",
+        "the let that `through` names needs no collective and neither workgroup nor private memory",
+        f"{_SERIAL}, remove `through`, or name a let that is computed before.",
+        numbered=False,
+    ),
+    Rule(
+        "through-idle",
+        "the body computes the let that `through` names, in each iteration anew",
+        "Remove `through`, or name another let.",
+        numbered=False,
+    ),
+    Rule(
+        "through-branch",
+        "of a conditional that also updates carried state one branch runs ahead",
+        f"{_SERIAL}, remove `through`, or compute the let before the conditional.",
+        numbered=False,
+    ),
+    Rule(
+        "through-rounding",
+        "a product and a sum that `contract` may round together stay together",
+        "Remove `through`, or `contract` from `math`.",
+        numbered=False,
+    ),
     Rule("lead-value", "`lead` is 0 or more, or `auto`", "Use 0 or more, or `auto`.", numbered=False),
 ]
 
@@ -157,18 +193,18 @@ def span_of(op: Operation) -> Span:
 
 def broken(
     key: str,
-    op: Operation,
+    op: Operation | Span,
     why: str,
     *,
     found: str | None = None,
     allowed: tuple[str, ...] = (),
     notes: Sequence[tuple[Operation, str]] = (),
 ) -> Diagnostic:
-    """The diagnostic for a rule that `op` breaks."""
+    """The diagnostic for a rule that `op` (or what stands at a place) breaks."""
     rule = RULES[key]
     return Diagnostic(
         code=rule.code,
-        span=span_of(op),
+        span=op if isinstance(op, Span) else span_of(op),
         message=f"{why}. Rule: {rule.title}.",
         found=found,
         allowed=allowed,

@@ -198,4 +198,5 @@ HANDLERS: dict[str, Callable[[Operation, Compiler], Step | None]] = {
     "func.return": _no_step,
     "motif.assume": _assume,
     "motif.check": _check,
+    "motif.ahead": _no_step,
 }

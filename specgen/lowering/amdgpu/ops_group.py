@@ -308,4 +308,5 @@ ROWS: dict[str, Row] = {
     "motif.fence": _fence,
     "motif.assume": _nothing,
     "motif.check": _nothing,
+    "motif.ahead": _nothing,
 }

@@ -40,6 +40,7 @@ ROWS: dict[str, Row] = {
     "memref.alloc": allocate,
     "motif.assume": nothing,
     "motif.check": nothing,
+    "motif.ahead": nothing,
     "motif.extents": nothing,
     "motif.window": window,
     "motif.fence": nothing,

@@ -260,7 +260,7 @@ class Translator:
             return "run.event('barrier')"
         if op.name == "motif.wait":
             return "run.event('wait')"
-        if op.name in ("motif.fence", "motif.extents"):
+        if op.name in ("motif.fence", "motif.extents", "motif.ahead"):
             return None
         raise NotImplementedError(op.name)
 
