@@ -105,7 +105,7 @@ def schedule_instance(
     module = ir.parse(text, f"{spec.name.text}.mlir")
     if dump is not None:
         dump("expand", module)
-    scheduled = schedule(module, dump=dump, verified=True)
+    scheduled = schedule(module, dump=dump)
     sources = {s.source.name: s.source for s in _with_used(spec)}
     found = (*diagnostics, *(_widened(d, sources) for d in scheduled.diagnostics))
     if has_errors(found):

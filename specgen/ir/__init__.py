@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 def parse(text: str, name: str = "<ir>") -> ModuleOp:
     """Parse and verify MLIR text. Raises xDSL's `ParseError` or `VerifyException`: IR text is ours, not the user's."""
     from specgen.ir.reader import Reader
+    from specgen.ir.verified import verify
 
     module = Reader(text, name).parse_module()
-    module.verify()
+    verify(module)
     return module
 
 
