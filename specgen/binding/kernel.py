@@ -323,6 +323,8 @@ def _serial(region: Region) -> Region:
     """The same operations with every depth and factor 1."""
     ops = []
     for op in region.ops:
+        if op.name == "motif.ahead":
+            continue
         if op.regions:
             op = replace(op, regions=tuple(_serial(r) for r in op.regions))
             if op.name == "scf.for":

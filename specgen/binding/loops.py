@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Sequence
 
-from specgen.binding import staging
+from specgen.binding import staging, through
 from specgen.binding.context import Context, Rotation
 from specgen.binding.convert import static_typed
 from specgen.binding.evaluate import condition, static
@@ -30,6 +30,8 @@ def counted(ctx: Context, statement: For) -> None:
 
     bounds = _bounds(ctx, statement.bounds)
     schedule = _schedule(ctx, statement)
+    depth = dict(schedule).get("motif.pipeline", 1)
+    ahead = through.wanted(ctx, statement, depth if isinstance(depth, int) else 1)
     variables = carried(ctx, statement.body)
     if bounds is None:
         ctx.scope.enter()
@@ -48,10 +50,11 @@ def counted(ctx: Context, statement: For) -> None:
     ctx.scope.enter()
     declare(ctx, Name(statement.counter.text, "counter", statement.counter.span, counter))
     around, ctx.loops = ctx.rotation, ctx.loops + 1
+    outer, ctx.scope.ahead = ctx.scope.ahead, ahead
     ctx.rotation = rotation = Rotation(counter, low, step, len(ctx.controls) + 1)
     with ctx.under(level, statement.bounds.text, statement.bounds.span):
         block(ctx, statement.body)
-    ctx.rotation, ctx.loops = around, ctx.loops - 1
+    ctx.rotation, ctx.loops, ctx.scope.ahead = around, ctx.loops - 1, outer
     _yield(ctx, statement.body, variables, keys, level)
     ctx.scope.leave()
     body = ctx.builder.close()
@@ -246,7 +249,7 @@ def _schedule(ctx: Context, statement: For) -> tuple[tuple[str, Attribute], ...]
                 result.append((f"motif.{key}", chosen))
     _needs_unroll(ctx, keys)
     if keys.through is not None:
-        ctx.report("SG-UNSUPPORTED", "not supported yet: the schedule key `through`.", at=keys.through.span)
+        result.append(("motif.through", keys.through.text))
     if ctx.path:
         result.append(("motif.instance", ".".join(ctx.path)))
     ctx.in_schedule = held
@@ -258,9 +261,9 @@ SCHEDULED = ("motif.split", "motif.early")
 
 
 def serial_schedule(extra: tuple[tuple[str, Attribute], ...]) -> tuple[tuple[str, Attribute], ...]:
-    """The attributes of a loop in the serial variant: depth and factor 1, no lead."""
-    ones = ("motif.pipeline", "motif.unroll")
-    return tuple((k, 1 if k in ones else v) for k, v in extra if k != "motif.lead")
+    """The attributes of a loop in the serial variant: depth and factor 1, no lead, nothing else that runs ahead."""
+    ones, gone = ("motif.pipeline", "motif.unroll"), ("motif.lead", "motif.through")
+    return tuple((k, 1 if k in ones else v) for k, v in extra if k not in gone)
 
 
 def _needs_unroll(ctx: Context, keys: LoopSchedule) -> None:

@@ -15,6 +15,8 @@ class Scope:
     def __init__(self) -> None:
         self.blocks: list[dict[str, Name]] = [{}]
         self.used: set[str] = set()
+        self.ahead = ""
+        """The let that the innermost loop around lets run ahead (`through`); empty without one."""
 
     def enter(self) -> None:
         self.blocks.append({})

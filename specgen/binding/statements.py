@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from specgen.binding import barriers, convert, early, loops, motifs, staging, stores, views
+from specgen.binding import barriers, convert, early, loops, motifs, staging, stores, through, views
 from specgen.binding.builder import Attributes
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.evaluate import branch, condition, expression, if_op, value
@@ -128,6 +128,8 @@ def _introduce(ctx: Context, kind: str, entry: Binding) -> None:
         if isinstance(found, Value) and found.name:
             found = dataclasses.replace(found, name=ctx.builder.rename(found.name, entry.name.text))
     declare(ctx, Name(entry.name.text, kind, entry.name.span, found))
+    if kind == "let" and entry.name.text == ctx.scope.ahead and isinstance(found, Value):
+        through.mark(ctx, entry, found)
 
 
 def _set(ctx: Context, statement: Let) -> None:

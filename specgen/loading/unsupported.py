@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.loading.walk import bodies, statements
-from specgen.model import BufferArg, For, Let, Spec, Statement, TileArg
+from specgen.model import BufferArg, Let, Spec, Statement, TileArg
 from specgen.schema.tree import Mapping
 
 
@@ -51,5 +51,3 @@ def _in_statement(statement: Statement) -> Iterator[tuple[str, Span]]:
                 value = getattr(schedule, key)
                 if value is not None:
                     yield f"`schedule: {{{key}}}`", value.span
-        case For(schedule=schedule) if schedule.through is not None:
-            yield "`schedule: {through}`", schedule.through.span
