@@ -13,8 +13,12 @@ from xdsl.ir import Block, ErasedSSAValue, Operation
 _MOST = 1 << 16
 """How many kinds are remembered; a full memory starts afresh."""
 
-_in_order: dict[tuple[object, ...], tuple[object, ...]] = {}
-"""By identity of all that is seen, which the values keep alive."""
+Key = tuple[object, ...]
+
+_in_order: set[Key] = set()
+"""Kinds by all that is seen."""
+_at_hand: dict[Key, Key] = {}
+"""The same by identity of what is seen, which spares comparing attributes; the values keep them alive."""
 
 
 def verify(root: Operation) -> None:
@@ -50,18 +54,16 @@ def _verify_leaf(op: Operation, around: type) -> None:
         *op.properties.values(),
         *op.attributes.values(),
     )
-    key = (
-        type(op),
-        around,
-        len(operands),
-        *op.properties,
-        len(op.properties),
-        *op.attributes,
-        *map(id, seen),
-    )
-    if key in _in_order and not any(isinstance(value, ErasedSSAValue) for value in operands):
+    form = (type(op), around, len(operands), *op.properties, len(op.properties), *op.attributes)
+    near = (*form, *map(id, seen))
+    erased = any(isinstance(value, ErasedSSAValue) for value in operands)
+    if near in _at_hand and not erased:
         return
-    op.verify()
-    if len(_in_order) >= _MOST:
-        _in_order.clear()
-    _in_order[key] = seen
+    key = (*form, *seen)
+    if key not in _in_order or erased:
+        op.verify()
+    for memory in (_in_order, _at_hand):
+        if len(memory) >= _MOST:
+            memory.clear()
+    _in_order.add(key)
+    _at_hand[near] = key

@@ -130,7 +130,8 @@ def test_like_operations_are_verified_once(monkeypatch: pytest.MonkeyPatch) -> N
         seen.append(str(self.results[0].type))
         original(self)
 
-    monkeypatch.setattr(verified, "_in_order", {})
+    monkeypatch.setattr(verified, "_in_order", set())
+    monkeypatch.setattr(verified, "_at_hand", {})
     monkeypatch.setattr(arith.AddfOp, "verify_", noted)
     module = parse(TEXT)
     assert seen == ["f32"]
@@ -145,7 +146,9 @@ def test_like_operations_are_verified_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verified, "_in_order", {})
+    monkeypatch.setattr(verified, "_in_order", set())
+    monkeypatch.setattr(verified, "_at_hand", {})
     monkeypatch.setattr(verified, "_MOST", 3)
     verify(parse(TEXT))
     assert 0 < len(verified._in_order) <= 3
+    assert 0 < len(verified._at_hand) <= 3
