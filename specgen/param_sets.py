@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,17 +44,17 @@ def of_cases(spec: Spec, defaults: ParamSet) -> tuple[dict[str, Any], ...]:
     constants = constants_of(spec, dict(defaults), words)
     found: dict[str, dict[str, Any]] = {}
     for case in (*spec.checks, *spec.benchmarks):
-        for given in _given(planned(case, constants, words).check, names):
+        check = planned(case, constants, words).check
+        for given in (of_case(check, values, names) for values in check.cases()):
             special = {name: value for name, value in given.items() if value != defaults.get(name)}
             if special:
                 found.setdefault(label(special), dict(sorted(special.items())))
     return tuple(found.values())
 
 
-def _given(check: Check, names: set[str]) -> Iterator[dict[str, Any]]:
-    """What each case of a check gives to params."""
+def of_case(check: Check, values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """What one case of a check gives to the params `names`."""
     from specgen.checks.cases import word
 
     fixed = {name: word(value) for name, value in check.given.items() if name in names}
-    for row in check.cases():
-        yield {**{name: value for name, value in row.items() if name in names}, **fixed}
+    return {**{name: value for name, value in values.items() if name in names}, **fixed}

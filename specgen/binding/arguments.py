@@ -31,6 +31,8 @@ from specgen.model import Axis, BufferArg, Range, ScalarArg, VectorArg
 def arguments(ctx: Context) -> tuple[Param, ...]:
     """Declare the arguments of a kernel (or of a motif that is checked alone) and give its ABI."""
     made: dict[str, Param] = {}
+    # Before any extent or range is computed: what is made on the way must not take an argument's name.
+    ctx.builder.reserve(arg.name.text for arg in ctx.spec.args)
     for arg in ctx.spec.args:
         if isinstance(arg, ScalarArg):
             made |= _scalar(ctx, arg)
@@ -73,7 +75,7 @@ def _vector(ctx: Context, arg: VectorArg) -> None:
     element, size = type_of(ctx, arg.element), integer(ctx, arg.size, "the size of a vector is static")
     value: Value | Unknown = UNKNOWN
     if element is not None and size is not None:
-        value = Value(Vector(element, size), ctx.builder.fresh(arg.name.text), level=VARYING)
+        value = Value(Vector(element, size), arg.name.text, level=VARYING)
     declare(ctx, Name(arg.name.text, "arg", arg.name.span, value))
 
 
@@ -82,7 +84,7 @@ def _scalar(ctx: Context, arg: ScalarArg) -> dict[str, Param]:
     if type_ is None:
         declare(ctx, Name(arg.name.text, "arg", arg.name.span, UNKNOWN))
         return {}
-    name = ctx.builder.fresh(arg.name.text)
+    name = arg.name.text
     ends = _range(ctx, arg.range, type_) if arg.range is not None else None
     multiple = integer(ctx, arg.multiple_of, "`multiple_of` is static") if arg.multiple_of is not None else None
     if arg.multiple_of is not None and multiple is not None and not _divides(ctx, arg.multiple_of, multiple, type_):
@@ -187,7 +189,7 @@ def _buffer(ctx: Context, arg: BufferArg) -> dict[str, Param]:
     shape = tuple(known[i].static for i in order)
     ir = memref(shape, element)
     declared, promises = _declared(element, ends)
-    ssa = ctx.builder.fresh(arg.name.text)
+    ssa = arg.name.text
     buffer = Buffer(
         arg.name.text, ssa, element, axes, tuple(known), order, ir, "global", arg.access, declared, align, promises
     )

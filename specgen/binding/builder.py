@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -79,6 +79,10 @@ class Builder:
         self.named.add(new)
         ops[-1] = dataclasses.replace(ops[-1], results=(Operand(new, ops[-1].results[0].type),))
         return new
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep names for values that no operation makes: the arguments, which the function's head names."""
+        self.names.update((name, 0) for name in names)
 
     def fresh(self, hint: str) -> str:
         """A name that no other value of the function has."""

@@ -24,6 +24,7 @@ from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.merge import within
 from specgen.expressions import Expr
 from specgen.loading.walk import covered, is_readable
+from specgen.param_sets import of_case
 
 CODE = "SG-CHECK"
 MOST_ELEMENTS = 1 << 20
@@ -51,11 +52,51 @@ def check_strength(
         or any(within(span, covered(head)) for span in errors for head in heads)
     )
     words = words_of(spec)
-    constants = constants_of(spec, {**_defaults(spec, words), **(params or {})}, words)
-    signature = _signature(spec, constants, words)
-    if signature is None or unfounded:
+    builds = _Builds(spec, {**_defaults(spec, words), **(params or {})}, words)
+    if builds.signature is None or unfounded:
         return [d for case in cases for d in _named(spec, case)]
-    return _Strength(spec, signature, excluded).findings()
+    return _Strength(spec, builds, builds.signature, excluded).findings()
+
+
+class _Builds:
+    """The signatures of the builds that cases run on: one for each set of params that they name.
+
+    Shapes, types and defines may all depend on params, so no case can be judged by the signature of another set.
+    """
+
+    def __init__(self, spec: model.Spec, params: Mapping[str, Any], words: frozenset[str]) -> None:
+        self.spec, self.params, self.words = spec, params, words
+        self._made: dict[tuple[tuple[str, Any], ...], Signature | None] = {}
+        self.signature = self._of({})
+
+    def of(self, check: Check, values: Mapping[str, Any]) -> Signature:
+        """The signature that a case of a check runs on. Raises `FormulaError` when types or orders are not known."""
+        signature = self._of(of_case(check, values, self.params.keys()))
+        if signature is None:
+            raise FormulaError("the arguments of this build are not known")
+        return signature
+
+    def _of(self, special: Mapping[str, Any]) -> Signature | None:
+        key = tuple(sorted(special.items()))
+        if key not in self._made:
+            constants = constants_of(self.spec, self._values(special), self.words)
+            self._made[key] = _signature(self.spec, constants, self.words)
+        return self._made[key]
+
+    def _values(self, special: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of all params where some are given; defaults that follow from those are computed again."""
+        names = {**self.params, **special}
+        changed = {name for name, value in special.items() if value != self.params.get(name)}
+        for knob in self.spec.params:
+            name = knob.name.text
+            if name in special or knob.default is None or not changed & formula_names(knob.default.text):
+                continue
+            changed.add(name)
+            try:
+                names[name] = formula.scalar(knob.default.tree, Scope(names, self.words | TYPES.keys()))
+            except FormulaError:
+                continue
+        return names
 
 
 def _named(spec: model.Spec, case: model.Case) -> list[Diagnostic]:
@@ -114,6 +155,7 @@ def _order(axes: Sequence[str], contiguous: Expr | None) -> tuple[int, ...]:
 class _Case:
     """One computed case: what the kernel must leave in the buffers that have a formula of their own."""
 
+    signature: Signature
     check: Check
     inputs: Inputs
     right: Mapping[str, Any]
@@ -141,8 +183,10 @@ _FAULTS: dict[str, tuple[Fault, str]] = {
 
 
 class _Strength:
-    def __init__(self, spec: model.Spec, signature: Signature, excluded: Container[int] = ()) -> None:
-        self.spec, self.signature, self.excluded = spec, signature, excluded
+    def __init__(self, spec: model.Spec, builds: _Builds, signature: Signature, excluded: Container[int] = ()) -> None:
+        self.spec, self.builds, self.excluded = spec, builds, excluded
+        self.signature = signature
+        """That of the default build: what no case changes (names, kinds and access of arguments)."""
         self.found: list[Diagnostic] = []
         self.written = {n: b for n, b in signature.buffers.items() if b.written}
 
@@ -187,7 +231,7 @@ class _Strength:
         given = {n: g for n, g in check.given.items() if n in self.signature.scalars}
         for values in check.cases():
             try:
-                prepare(self.signature, dataclasses.replace(check, given=given), values)
+                prepare(self.builds.of(check, values), dataclasses.replace(check, given=given), values)
             except FormulaError as error:
                 if error.message.startswith("backing of"):
                     self.blame(case, error)
@@ -204,11 +248,11 @@ class _Strength:
             return
         try:
             if sum(prod(s) for s in small.shapes.values()) <= MOST_ELEMENTS and not check.needs_oracle():
-                prepare(self.signature, check, values)
+                prepare(self.builds.of(check, values), check, values)
         except FormulaError as error:
             self.blame(case, error)
             return
-        names = {**self.signature.constants, **values, **small.scalars}
+        names = {**self.builds.of(check, values).constants, **values, **small.scalars}
         for amount in (case.bytes, case.flops):
             if amount is None:
                 continue
@@ -227,7 +271,10 @@ class _Strength:
         args = {a.name.text: a for a in self.spec.args if isinstance(a, model.ScalarArg)}
         told: set[tuple[str, Any]] = set()
         for values in check.cases():
-            names = {**self.signature.constants, **values}
+            try:
+                names = {**self.builds.of(check, values).constants, **values}
+            except FormulaError:
+                continue
             for name, content in case.given:
                 if name.text in args and isinstance(content, Expr):
                     try:
@@ -318,7 +365,7 @@ class _Strength:
         """Scalars and shapes of a case; None when they have no value."""
         given = {n: g for n, g in check.given.items() if n in self.signature.scalars}
         try:
-            return prepare(self.signature, dataclasses.replace(check, given=given, backing={}), values)
+            return prepare(self.builds.of(check, values), dataclasses.replace(check, given=given, backing={}), values)
         except FormulaError:
             return None
 
@@ -341,14 +388,15 @@ class _Strength:
             yield None
 
     def compute(self, check: Check, values: Mapping[str, Any]) -> _Case:
-        inputs = prepare(self.signature, check, values)
-        before = inputs.before(self.signature, 0)
+        signature = self.builds.of(check, values)
+        inputs = prepare(signature, check, values)
+        before = inputs.before(signature, 0)
         assert isinstance(check.expect, Mapping)
         # Formulas that read written buffers say nothing about the right contents by themselves.
         own = {n: t for n, t in check.expect.items() if not (formula_names(t) & set(self.written))}
         alone = dataclasses.replace(check, expect=own)
-        right = expectations(self.signature, alone, inputs, before, {}) if own else {}
-        return _Case(check, inputs, {name: e.contents for name, e in right.items()})
+        right = expectations(signature, alone, inputs, before, {}) if own else {}
+        return _Case(signature, check, inputs, {name: e.contents for name, e in right.items()})
 
     def caught(self, case: _Case, kind: str, name: str) -> bool:
         """Whether a case fails for a kernel with this fault in one buffer (all of them for "").
@@ -356,9 +404,9 @@ class _Strength:
         Other buffers hold what is right where a formula says it, the same kind of fault elsewhere.
         """
         fault = _FAULTS[kind][0]
-        before = case.inputs.before(self.signature, 0)
+        before = case.inputs.before(case.signature, 0)
         after = {}
-        for buffer in self.written.values():
+        for buffer in (b for b in case.signature.buffers.values() if b.written):
             right = case.right.get(buffer.name)
             if right is None:
                 after[buffer.name] = _zeros(before[buffer.name].flat, buffer.type.dtype)
@@ -366,7 +414,7 @@ class _Strength:
                 faulty = not name or buffer.name == name
                 after[buffer.name] = fault(right, buffer.type.dtype) if faulty else right
         try:
-            wanted = expectations(self.signature, case.check, case.inputs, before, after)
+            wanted = expectations(case.signature, case.check, case.inputs, before, after)
         except FormulaError:
             return True  # faulty contents that a formula reads may have no value there: nothing that would pass
         return any(compare.differences(e.contents, after[n], e.tolerance) is not None for n, e in wanted.items())

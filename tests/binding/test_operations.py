@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from binding_helpers import ARGS, bound, ops, text
+
+from specgen import ir
 
 
 def body(source: str, **options: object) -> list[str]:
@@ -263,3 +267,24 @@ def test_every_operation_has_its_place() -> None:
     assert all('loc("k.spec.yaml":' in line for line in lines)
     assert any("memref.load" in line and line.endswith('loc("k.spec.yaml":14:8)') for line in lines)
     assert any("arith.addf" in line and line.endswith('loc("k.spec.yaml":14:8)') for line in lines)
+
+
+def test_names_of_arguments_are_theirs_alone() -> None:
+    """Extents and ends of ranges are computed before later arguments are declared; none takes a name from them."""
+    args = """\
+args:
+  n: {type: index, range: [0, 4 * 8]}
+  c4: {type: index, range: [0, n * 2]}
+  x: {buffer: f32, shape: {row: n * 4, lane: 32}}
+  v: {buffer: f32, shape: {row: n * 4 + 1}}
+  c64: {buffer: i32, shape: {at: 64 * n}, range: [-1, 63]}
+  cst: {buffer: f32, shape: {at: 1}}
+  v_1: {buffer: f32, shape: {lane: 32}, access: write}
+launch:
+  workgroup_size: {lane: 32}
+"""
+    source = "- store:\n    v_1[lane]: v[4 * n] + (x[0, lane] + f32(c64[0]) if n > 0 else 0.5) + cst[0] + f32(c4)"
+    made = text(bound(source, args=args), locations=True)
+    assert ir.print_module(ir.parse(made))
+    signature = made.split("attributes")[0]
+    assert re.findall(r"%(\w+):", signature) == ["n", "c4", "x", "v", "c64", "cst", "v_1"]

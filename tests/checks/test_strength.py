@@ -13,7 +13,7 @@ summary: A spec for its checks.
 args:
   count: {{type: index, range: [0, 8], multiple_of: {multiple}}}
   limit: {{type: index, range: [0, count]}}
-  x: {{buffer: f32, shape: {{row: 8, lane: 4}}}}
+  x: {{buffer: f32, shape: {{row: 8, lane: {lanes}}}}}
   output: {{buffer: f32, shape: {shape}, access: write}}
 {more}
 launch:
@@ -25,9 +25,12 @@ body:
 """
 
 
-def findings(tmp_path, checks, *, shape="{lane: 4}", at="lane", more="", params="", multiple=1):
+def findings(tmp_path, checks, *, shape="{lane: 4}", at="lane", more="", params="", multiple=1, lanes="4"):
     stores = "    other[lane]: x[1, 0]\n" if more else ""
-    text = HEAD.format(shape=shape, at=at, more=more, params=params, multiple=multiple, stores=stores) + checks
+    text = (
+        HEAD.format(shape=shape, at=at, more=more, params=params, multiple=multiple, stores=stores, lanes=lanes)
+        + checks
+    )
     path = tmp_path / "probe.spec.yaml"
     path.write_text(text)
     loaded = load_spec(path)
@@ -173,3 +176,20 @@ def test_params_and_words_in_formulas(tmp_path):
     assert findings(tmp_path, good, params=params, shape="{lane: width}") == []
     weak = check("output: lane if mode == down else 0")
     assert len(findings(tmp_path, weak, params=params, shape="{lane: width}")) == 1
+
+
+def test_each_case_is_judged_by_the_build_that_it_runs_on(tmp_path):
+    """Shapes, defines and defaults that follow from a param are those of the case, not those of the build at hand."""
+    params = (
+        "params:\n  width: {default: 4, choices: [4, 8]}\n  half: {default: width // 2, range: [1, 4]}\n"
+        "define:\n  last: width - 1"
+    )
+    shape = {"params": params, "shape": "{lane: last + 1}", "lanes": "2 * half"}
+    text = check("output: x[0, lane] + x[0, last] + x[0, 2 * half - 1]", each="count: [0], width: [8, 4]")
+    assert findings(tmp_path, text, **shape) == []
+    loaded = load_spec(tmp_path / "probe.spec.yaml")
+    assert loaded.spec is not None
+    for width in (4, 8):
+        assert check_strength(loaded.spec, {"width": width, "half": width // 2}) == []
+    weak = check("output: x[0, lane] if last < 7 or half != 4 else 0", each="count: [0], width: [8]")
+    assert len(findings(tmp_path, weak, **shape)) == 1
