@@ -61,6 +61,27 @@ checks:
 """
 
 TYPES = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "index", "bool", "f16", "bf16", "f32", "f64"]
+SCALARS = """spec: 1
+kind: kernel
+name: scalars
+summary: Stores its scalars of every float type.
+args:
+  h: {type: f16}
+  b: {type: bf16}
+  s: {type: f32}
+  d: {type: f64}
+  y: {buffer: f64, shape: {item: 32}, access: write}
+launch: {workgroup_size: {lane: 32}}
+body:
+- store:
+    y[lane]: d if lane == 3 else f64(f32(h) if lane == 0 else f32(b) if lane == 1 else s)
+checks:
+  one:
+    each: {h: [1], b: [2], s: [3], d: [4]}
+    expect: {y: item + 1 if item < 4 else 3}
+    compare: exact
+"""
+
 COPY = """spec: 1
 kind: kernel
 name: copy
@@ -96,6 +117,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return done[key]
 
     return build
+
+
+@pytest.mark.parametrize("device", TARGETS)
+def test_float_scalars_are_numbers_of_their_declared_types(built: Any, device: str) -> None:
+    """A whole number means itself, not a bit pattern; two bytes may be f16 or bf16; numpy's numbers are rounded."""
+    for h, b, s, d in ((2.5, -2.5, 0.1, 0.1), (3, 5, 7, 9), (np.float64(1.5), np.float32(1e38), np.float64(0.1), 1)):
+        run = built(SCALARS, device).run(device, h=h, b=b, s=s, d=d)
+        expected = [np.float16(h), np.float32(b).astype(ml_dtypes.bfloat16), np.float32(s), np.float64(d)]
+        assert run.findings == ()
+        assert run.outputs["y"][:4].tolist() == [float(x) for x in expected]
 
 
 @pytest.mark.parametrize("device", TARGETS)

@@ -273,7 +273,8 @@ def undefined_high(inst: Instruction) -> int | None:
     return vector_index(addend + 1)
 
 
-COPIES: Final = frozenset({"v_mov_b32", "v_dual_mov_b32"})
+COPIES: Final = {"v_mov_b32": 1, "v_dual_mov_b32": 1, "v_mov_b64": 2}
+"""Instructions that only copy, and how many registers."""
 
 
 def register_copies(inst: Instruction) -> tuple[dict[int, int], dict[int, int]]:
@@ -283,7 +284,9 @@ def register_copies(inst: Instruction) -> tuple[dict[int, int], dict[int, int]]:
     parts = inst.parts or (inst,)
     if any(part.name not in COPIES or part.variant for part in parts):
         return {}, {}
-    moves = [(vector_index(part.get("vdst")), part.get("src0")) for part in parts]
+    moves = [
+        (vector_index(part.get("vdst")) + k, part.get("src0") + k) for part in parts for k in range(COPIES[part.name])
+    ]
     vectors = {at: vector_index(source) for at, source in moves if source >= VECTOR}
     return vectors, {at: source for at, source in moves if source < VCC}
 

@@ -66,8 +66,23 @@ class EmulatedKernel:
         if self.artifact is None:
             return self._launch(args, self._grid(grid, args), unwritten)
         return launch_one(
-            self.artifact, self.code.symbol, args, grid, lambda counts: self._launch(args, counts, unwritten)
+            self.artifact,
+            self.code.symbol,
+            args,
+            grid,
+            lambda counts: self._launch(self._typed(args), counts, unwritten),
         )
+
+    def _typed(self, args: Arguments) -> dict[str, Any]:
+        """Float scalars in their declared types: the code object tells their sizes only, and 2 bytes may be bf16."""
+        from specgen.checks.dtypes import TYPES
+
+        floats = {
+            row["name"]: TYPES[row["type"]]
+            for row in self.manifest.get("args", ())
+            if row["kind"] == "scalar" and row["type"] in TYPES and TYPES[row["type"]].is_float
+        }
+        return {name: floats[name].dtype.type(value) if name in floats else value for name, value in args.items()}
 
     def _launch(self, args: Arguments, grid: Grid, unwritten: tuple[str, ...] | None) -> Run:
         from specgen.devices.amdgpu_emulator import evidence, executor, launch

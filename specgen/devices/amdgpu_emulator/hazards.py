@@ -22,6 +22,9 @@ from specgen.devices.amdgpu_emulator.instruction import Instruction
 SCALAR_BASE: Final = 1000
 """Scalar register s is tracked as `SCALAR_BASE + s`; vector registers as their index."""
 
+LANE_MOVES: Final = frozenset({"ds_bpermute_b32", "ds_bpermute_fi_b32", "ds_permute_b32", "ds_swizzle_b32"})
+"""Instructions that take the way of workgroup memory and touch none of it."""
+
 _CAPACITY: Final = 63
 """Operations that a counter holds at most; the hardware stalls beyond."""
 
@@ -35,6 +38,7 @@ class Entry:
 
     registers: frozenset[int]
     kind: str
+    lanes: bool = False
 
 
 State = tuple[tuple[str, tuple[Entry, ...]], ...]
@@ -55,6 +59,8 @@ class Step:
     """(counter, kind) of each counter that it raises."""
     loads: bool
     barrier: bool
+    lanes: bool = False
+    """Whether it only moves values between lanes, on the way that workgroup memory has."""
 
 
 def make_step(index: int, inst: Instruction, touched: Touched) -> Step:
@@ -70,6 +76,7 @@ def make_step(index: int, inst: Instruction, touched: Touched) -> Step:
         issues,
         loads,
         inst.name in ("s_barrier", "s_barrier_signal"),
+        inst.name in LANE_MOVES,
     )
 
 
@@ -137,7 +144,7 @@ def run(state: State, steps: tuple[Step, ...], load_counter: str) -> Outcome:
         if fault:
             faults.append((step.index, fault))
         for counter, kind in step.issues:
-            entry = Entry(step.writes if step.loads else frozenset(), kind)
+            entry = Entry(step.writes if step.loads else frozenset(), kind, step.lanes)
             queues[counter] = (*queues.get(counter, ()), entry)[-_CAPACITY:]
     pending = len(queues.get(load_counter, ()))
     kept = tuple(sorted(((name, queue) for name, queue in queues.items() if queue), key=lambda item: item[0]))
@@ -161,7 +168,7 @@ def _fault(step: Step, queues: dict[str, tuple[Entry, ...]]) -> str:
             if touched:
                 names = ", ".join(_name(register) for register in sorted(touched)[:4])
                 return f"{names} still being loaded ({counter}cnt: {age} newer operations outstanding)"
-            if step.barrier and entry.kind == "lds":
+            if step.barrier and entry.kind == "lds" and not entry.lanes:
                 return f"workgroup memory access still outstanding at a barrier ({counter}cnt)"
     return ""
 

@@ -480,3 +480,52 @@ def test_scalars_that_are_only_copied_to_lanes() -> None:
         found = [finding.detail for finding in EmulatedKernel(hsaco, "k").launch(given, (1, 1, 1)).findings]
         assert len(found) == (wanted is not None)
         assert all(f"vector register {wanted} was never written; wave 0, lane 0" in detail for detail in found)
+
+
+def test_scalar_pairs_that_are_only_copied_to_lanes() -> None:
+    """The same for both registers of a 64-bit move, each on its own, and for pairs of vector registers."""
+    body = """
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b32 s20, 7
+  v_lshlrev_b32 v1, 2, v0
+  v_mov_b64 v[4:5], s[20:21]
+  v_mov_b64 v[6:7], v[4:5]
+  v_add_u32 v4, v1, USED
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v4, s[4:5]
+"""
+    given = {"out": np.zeros(64, "u4")}
+    for used, wanted in (("v4", None), ("v6", None), ("v5", "v5"), ("v7", "v7")):
+        hsaco = assemble(body.replace("USED", used), "gfx942", 64, (("out", 8),), 0, 64)
+        run = EmulatedKernel(hsaco, "k").launch(given, (1, 1, 1))
+        details = [finding.detail for finding in run.findings]
+        assert len(details) == (wanted is not None)
+        assert all(f"vector register {wanted} was never written; wave 0, lane 0" in detail for detail in details)
+        if wanted is None:
+            assert run.outputs["out"].tolist() == [4 * lane + 7 for lane in range(64)]
+
+
+@pytest.mark.parametrize(
+    ("issued", "told"),
+    [
+        ("ds_bpermute_b32 v3, v1, v0", False),
+        ("ds_swizzle_b32 v3, v0 offset:0x1f", False),
+        ("ds_write_b32 v1, v0", True),
+    ],
+)
+def test_moves_between_lanes_are_no_memory_access_at_a_barrier(issued: str, told: bool) -> None:
+    """They take the way of workgroup memory and touch none of it: they may be in flight at a barrier."""
+    body = f"""
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32 v1, 2, v0
+  v_mov_b32 v3, v0
+  s_waitcnt lgkmcnt(0)
+  {issued}
+  s_barrier
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v3, s[4:5]
+"""
+    hsaco = assemble(body, "gfx942", 64, (("out", 8),), 512, 64)
+    run = EmulatedKernel(hsaco, "k").launch({"out": np.zeros(64, "u4")}, (1, 1, 1))
+    assert [f.kind for f in run.findings] == ["wait-count"] * told
+    assert run.outputs["out"].tolist() == list(range(64))
