@@ -68,7 +68,7 @@ def _hint(ctx: Context, statement: For, text: str, lets: dict[str, Binding]) -> 
         if isinstance(inner, Let) and inner.kind == "var" and any(e.name.text == text for e in inner.entries):
             return f"`{text}` is a variable: name its value with `let`."
         if isinstance(inner, For) and text in (e.name.text for e in _lets(inner.body)):
-            return f"It is a let of the loop `{inner.counter.text}` (line {inner.span.line}): give `through` to that one."
+            return f"It is a let of the loop `{inner.counter.text}` (line {inner.span.line}): give it to that one."
     outer: Name | None = ctx.scope.peek(text)
     if outer is not None and outer.kind == "var":
         return f"`{text}` is a variable (line {outer.span.line}): name its value with `let`."

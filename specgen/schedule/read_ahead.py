@@ -39,6 +39,7 @@ class ReadAhead:
                         log.refuse(*rejected.diagnostics)
                         policy.take_off(loop, *policy.PIPELINE_KEYS)
             chains.untag(function)
+            through.forget(function)
 
 
 def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:

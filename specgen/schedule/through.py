@@ -55,10 +55,19 @@ def take(loop: scf.ForOp) -> tuple[Ahead, ...]:
     name = policy.word(loop.attributes.get(policy.THROUGH))
     marks = [op for op in loop.body.walk() if isinstance(op, AheadOp) and _loop_around(op) is loop]
     found = [] if name is None else [Ahead(name, op.value, span_of(op)) for op in marks]
+    _erase(marks)
+    return tuple(found)
+
+
+def forget(root: Operation) -> None:
+    """Remove marks that no loop asks for."""
+    _erase([op for op in root.walk() if isinstance(op, AheadOp)])
+
+
+def _erase(marks: Sequence[AheadOp]) -> None:
     for op in marks:
         op.detach()
         op.erase()
-    return tuple(found)
 
 
 def _loop_around(op: Operation) -> Operation | None:

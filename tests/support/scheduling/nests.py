@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduling import kernels
+from scheduling import kernels, lets
 
 SIZE = 16
 HEAD = """
@@ -82,6 +82,8 @@ class Builder:
         sums = self.loop(scope, outer=True)
         for number, value in enumerate(sums[:4]):
             self.emit(f"memref.store {value}, %out[%c{number}, %lane] : memref<4x32xf32>")
+        if self.rule is None:
+            self.through()
         body = "\n".join(self.lines)
         text = HEAD + body + "\n  func.return\n}\n"
         bare = text
@@ -89,6 +91,18 @@ class Builder:
             text = text.replace(f"POLICY{number}_", policy)
             bare = bare.replace(f"POLICY{number}_", "motif.bare")
         return Nest(text, bare, self.rule)
+
+    def through(self) -> None:
+        """Some pipelined loops let a value of their body run ahead, mostly one that may."""
+        for number, policy in enumerate(self.policies):
+            if not policy.startswith("motif.pipeline") or self.random.random() < 0.6:
+                continue
+            found = lets.candidates(self.lines, f"POLICY{number}_")
+            free = [let for let in found if let.free]
+            if free or self.random.random() < 0.3:
+                let = self.random.choice(free if free and self.random.random() < 0.85 else found)
+                self.lines.insert(let.line, f'  "motif.ahead"({let.name}) : ({let.type}) -> ()')
+                self.policies[number] += ', motif.through = "p"'
 
     def emit(self, line: str) -> None:
         """A line of text."""
