@@ -48,7 +48,6 @@ def _apply(function: func.FuncOp, loop: scf.ForOp, log: Log) -> None:
     depth = legality.depth_of(loop)
     if depth == 1:
         log.rows.append(_row(loop, "serial", 1, None))
-        through.take(loop)
         policy.take_off(loop, *policy.PIPELINE_KEYS)
         return
     expand_mixed(function, loop, log)

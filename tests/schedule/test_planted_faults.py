@@ -17,7 +17,7 @@ import pytest
 from scheduling import planted
 
 HERE = Path(__file__).resolve().parent
-FILES = ("rows", "tails", "orders", "full_tiles", "passes", "rules", "wide_counters", "equal_to_serial", "random_nests")
+FILES = "rows through tails orders full_tiles passes rules wide_counters equal_to_serial random_nests".split()
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,22 @@ FAULTS = (
     ),
     Fault("stages", "or op in self.plan.repeated", ""),
     Fault("chains", "tall[other] + 1 for other in fed", "tall[other] for other in fed"),
+    # Lets that run ahead.
+    Fault("partition", "if not reads and self._let_of(op) is None:", "if not reads:"),
+    Fault("partition", "if op in self.lets:\n            self._refuse_result(op)\n        elif", "if"),
+    Fault("partition", "if held and let is not None:", "if False:"),
+    Fault("partition", "let.carried(self.loop, user))\n            return", "let.carried(self.loop, user))"),
+    Fault("record", "return sum_of_indices and op not in self.queued_ops", "return sum_of_indices"),
+    Fault("legality", "if policy.THROUGH in loop.attributes and", "if False and"),
+    Fault("through", "if let.value in body.args[1:]:", "if False:"),
+    Fault("through", "elif not _inside(let.value, loop):", "elif False:"),
+    Fault("through", "if any(parent in producer for parent in _parents(op)):", "if False:"),
+    Fault("through", "arith.AddfOp | arith.SubfOp) and _contracts(op):", "arith.AddfOp | arith.SubfOp):"),
+    Fault(
+        "through",
+        "if op.name.startswith(_MOVES):\n            pending.extend(op.operands)",
+        "if False:\n            pass",
+    ),
     # Copies and their order.
     Fault("copies", "value = body.yielded[number]\n            copy -= 1", "value = body.yielded[number]"),
     Fault("copies", "return self.carried[number]", "return self.carried[0]"),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from fault_kinds_product import diagnostics_of, plan, refused, sweep
+from fault_kinds_product import TARGET, diagnostics_of, plan, refused, sweep
 from scheduling import kernels
 from scheduling.evaluator import Program, same
 
+from specgen import stages
+from specgen.devices.interpreter import interpret_batch
 from specgen.ir import parse, print_module
+from specgen.loading import load_spec
 from specgen.schedule import Scheduled, schedule
 from specgen.schedule.rows import PipelineRow
 
@@ -327,3 +331,84 @@ def test_printed_source_is_read_back() -> None:
     module = parse(FRAME.format(body=PRODUCT, policy=kernels.policy(pipeline=2, through="p")))
     assert print_module(parse(print_module(module))) == print_module(module)
     assert the_row(schedule(parse(print_module(module)))).values_per_record == 1
+
+
+MOTIF = """\
+spec: 1
+kind: motif
+name: products
+summary: The sum of products of a row, with a let of its own that runs ahead.
+args:
+  n: {type: index, range: [0, 8]}
+  row: {type: index, range: [0, 11]}
+  start: {type: f32}
+  x: {buffer: f32, shape: {row: 12, at: 8}}
+  y: {buffer: f32, shape: {row: 12, at: 8}}
+policies:
+  depth: {default: 2, range: [1, 4]}
+results:
+  total: {type: f32}
+body:
+- var: {total: start}
+- for: at
+  in: range(n)
+  schedule: {pipeline: depth, through: p}
+  do:
+  - let: {p: "x[row, at] * y[row, at]"}
+  - set: {total: total * 0.5 + p}
+"""
+CALLER = """\
+spec: 1
+kind: kernel
+name: caller
+summary: Two applications under a loop that lets the result of one run ahead, under the same name.
+uses: [products.spec.yaml]
+args:
+  rows: {type: index, range: [0, 12]}
+  n: {type: index, range: [0, 8]}
+  x: {buffer: f32, shape: {row: 12, at: 8}}
+  y: {buffer: f32, shape: {row: 12, at: 8}}
+  out: {buffer: f32, shape: {lane: 32}, access: write}
+launch:
+  workgroup_size: {lane: 32}
+policies:
+  depth: {default: 3, range: [1, 4]}
+body:
+- var: {total: f32(0)}
+- for: row
+  in: range(rows)
+  schedule: {pipeline: depth, through: p}
+  do:
+  - apply: products
+    as: one
+    with: {n: n, row: row, start: f32(1), x: x, y: y}
+  - let: {p: one.total}
+  - apply: products
+    as: two
+    with: {n: n, row: row, start: p, x: x, y: x}
+    policies: {depth: depth}
+  - set: {total: total * 0.5 + two.total}
+- store: {"out[lane]": total}
+"""
+
+
+def test_motifs_have_lets_of_their_own(tmp_path: Path) -> None:
+    """Each loop takes the let of its own body: the motif's, twice, and the caller's, which is a motif's result."""
+    (tmp_path / "products.spec.yaml").write_text(MOTIF)
+    (tmp_path / "caller.spec.yaml").write_text(CALLER)
+    loaded = load_spec(tmp_path / "caller.spec.yaml")
+    assert loaded.spec is not None
+    random = np.random.default_rng(4)
+    x, y = (random.uniform(-2, 2, 12 * 8).astype(np.float32) for _ in range(2))
+    sizes = [{"rows": rows, "n": n} for rows in (0, 2, 3, 7) for n in (0, 1, 5)]
+    given = [{**size, "x": x, "y": y, "out": np.zeros(32, np.float32)} for size in sizes]
+    for depth in (3, 2, 1):
+        planned = stages.plan(loaded.spec, TARGET, {"depth": depth}).planned
+        assert planned is not None
+        widths = {(r.instance, r.loop): r.values_per_record for r in planned.scheduled.rows if r.function == "caller"}
+        assert widths[("one", "at")] == 1
+        assert widths[("two", "at")] == (1 if depth > 1 else 0)
+        found = interpret_batch(planned.scheduled.module, "caller", given)
+        serial = interpret_batch(planned.scheduled.module, "caller__serial", given)
+        assert [run.outputs["out"].tobytes() for run in found] == [run.outputs["out"].tobytes() for run in serial]
+        assert not any(run.findings for run in (*found, *serial))
