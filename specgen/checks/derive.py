@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import ast
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from specgen.checks.cases import Buffer, Check, Reference, Signature, prepare
+from specgen.checks.cases import Buffer, Check, Reference, Signature, parsed, prepare
 from specgen.checks.trips import Loop, scheduled_loops, serial_function, touched_rows
 from specgen.checks.values import FormulaError
 from specgen.expressions import evaluate_formula
+from specgen.param_sets import of_case
 
 if TYPE_CHECKING:
     from specgen.schedule import Scheduled
@@ -60,11 +63,17 @@ class Derived:
 
 
 def derive(
-    checks: Sequence[Check], signature: Signature, rows: Sequence[Mapping[str, Any]], scheduled: Scheduled
+    checks: Sequence[Check],
+    signature: Signature,
+    rows: Sequence[Mapping[str, Any]],
+    scheduled: Scheduled,
+    params: Mapping[str, Any] = MappingProxyType({}),
+    policies: Collection[str] = (),
 ) -> Derivation:
     """Checks for the loops of a scheduled module, one a scalar that trip counts follow.
 
-    `rows` are the `args` rows of the manifest, for ranges.
+    `rows` are the `args` rows of the manifest, for ranges; `params` are the values of this build,
+    `policies` the names of what its entries may disagree in.
     """
     function = serial_function(scheduled.module)
     places = _schedules(scheduled)
@@ -74,11 +83,12 @@ def derive(
     plans = [LoopPlan(loop.label, loop.location, loop.scalar, tuple(places[loop.location])) for loop in loops]
     plans += [LoopPlan(label, place, None, tuple(places[place])) for label, place in others]
     ranges = {row["name"]: row for row in rows}
+    source = _source(checks, params, policies)
     result = []
     notes = [f"Loop `{label}` ({place}) follows no single scalar: no derived cases." for label, place in others]
     for scalar in sorted({loop.scalar for loop in loops}):
         own = [(loop, places[loop.location]) for loop in loops if loop.scalar == scalar]
-        made = _for_scalar(scalar, own, checks, signature, ranges, function)
+        made = _for_scalar(scalar, own, source, signature, ranges, function)
         if isinstance(made, str):
             notes.append(f"No derived cases follow `{scalar}`: {made}.")
         else:
@@ -122,7 +132,7 @@ def wanted_trips(schedules: Iterable[Schedule], most: int) -> list[int]:
 def _for_scalar(
     scalar: str,
     loops: Sequence[tuple[Loop, Sequence[Schedule]]],
-    checks: Sequence[Check],
+    source: tuple[Check, dict[str, Any]] | None,
     signature: Signature,
     ranges: Mapping[str, Mapping[str, Any]],
     function: Any,
@@ -131,7 +141,6 @@ def _for_scalar(
     row = ranges[scalar]
     if row["range"] is None or not isinstance(row["range"][0], int):
         return "it has no range"
-    source = _source(checks)
     values = _candidates(row, loops)[:MOST_CASES]
     if source is None:
         return "every check takes its inputs from a Python reference, which a derived case cannot ask for others"
@@ -178,9 +187,14 @@ def _candidates(row: Mapping[str, Any], loops: Sequence[tuple[Loop, Sequence[Sch
     return sorted(values)
 
 
-def _source(checks: Sequence[Check]) -> tuple[Check, dict[str, Any]] | None:
+def _source(
+    checks: Sequence[Check], params: Mapping[str, Any], policies: Collection[str]
+) -> tuple[Check, dict[str, Any]] | None:
     """The check whose inputs a derived one takes over and its most demanding case: the first with random contents if
-    any, else the first. Its expectation is not taken over, so it may be a reference's; its inputs may not."""
+    any, else the first. Its expectation is not taken over, so it may be a reference's; its inputs may not.
+
+    Cases of this build come first. What a case gives to params is left out, for the build has its own values, and so
+    are policies that no input names: derived cases are for every entry."""
     plain = [c for c in checks if not any(isinstance(g, Reference) for g in c.given.values())]
     ranked = sorted(plain, key=lambda c: not any("uniform" in str(g) for g in c.given.values()))
     if not ranked:
@@ -189,7 +203,14 @@ def _source(checks: Sequence[Check]) -> tuple[Check, dict[str, Any]] | None:
     def size(case: Mapping[str, Any]) -> float:
         return sum(min(max(v, -(2**60)), 2**60) for v in case.values() if isinstance(v, (int, float)))
 
-    return ranked[0], max(ranked[0].cases(), key=size)
+    check = ranked[0]
+    named = {n.id for text in check.given.values() for n in ast.walk(parsed(str(text))) if isinstance(n, ast.Name)}
+    left_out = {*params, *(set(policies) - named)}
+    cases = check.cases()
+    own = [case for case in cases if of_case(check, case, params.keys()).items() <= params.items()]
+    case = max(own or cases, key=size)
+    given = {name: text for name, text in check.given.items() if name not in left_out}
+    return replace(check, given=given), {name: value for name, value in case.items() if name not in left_out}
 
 
 def _generic(check: Check, signature: Signature, ranges: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

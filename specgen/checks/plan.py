@@ -61,7 +61,8 @@ def plan_suite(spec: model.Spec, instance: Instance, scheduled: Scheduled) -> Su
     rows = manifest.arguments(instance)
     signature = Signature.of(rows, constants, sorted(words))
     checks = [planned(case, constants, words) for case in spec.checks]
-    derivation = derive([c.check for c in checks], signature, rows, scheduled)
+    policies = [p.name.text for p in spec.policies]
+    derivation = derive([c.check for c in checks], signature, rows, scheduled, dict(instance.params), policies)
     benchmarks = [_benchmark(case, constants, words) for case in spec.benchmarks]
     return SuitePlan(
         spec.name.text,

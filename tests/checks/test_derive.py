@@ -202,3 +202,46 @@ def test_the_serial_entry_is_found(derived):
     assert serial_function(planned.scheduled.module).sym_name.data == "sum_rows__serial"
     assert "sum_rows__serial" in ir.print_module(planned.scheduled.module)
     assert manifest.arguments(planned.instance)[0]["range"] == [0, 64]
+
+
+SETS = """spec: 1
+kind: kernel
+name: probe
+summary: Columns of a matrix whose width is a param.
+params:
+  width: {default: 32, choices: [32, 64]}
+args:
+  rows: {type: index, range: [0, 40]}
+  x: {buffer: f32, shape: {row: rows, lane: width}}
+  y: {buffer: f32, shape: {lane: width}, access: write}
+policies:
+  depth: {default: 3, range: [1, 4]}
+launch:
+  workgroup_size: {lane: width}
+body:
+- var: {total: f32(0)}
+- for: row
+  in: range(rows)
+  schedule: {pipeline: depth}
+  do:
+  - set: {total: "total + x[row, lane]"}
+- store: {"y[lane]": total}
+checks:
+  sums:
+    each: {rows: [0, 7], width: [32, 64], depth: [1, 3]}
+    given: {x: row + lane}
+    expect: {y: "rows * lane + rows * (rows - 1) // 2"}
+"""
+
+
+@pytest.mark.parametrize("width", [32, 64])
+def test_derived_cases_are_for_this_build_and_every_entry(width, tmp_path):
+    """A case that names another param set, or a policy, would be skipped where the suite runs."""
+    path = tmp_path / "probe.spec.yaml"
+    path.write_text(SETS)
+    spec = load_spec(path).spec
+    planned = plan(spec, "gfx1151", params={"width": width}).planned
+    (made,) = plan_suite(spec, planned.instance, planned.scheduled).derived
+    cases = made.check.cases()
+    assert [case["rows"] for case in cases] == [0, 1, 2, 3, 4, 39, 40]
+    assert all(case == {"rows": case["rows"], "x_elements": width * case["rows"]} for case in cases)
