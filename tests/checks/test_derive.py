@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from specgen import ir, manifest
+from specgen import ir, manifest, targets
+from specgen.binding import bind
 from specgen.checks.derive import MOST_BYTES, Schedule, wanted_trips
 from specgen.checks.plan import plan_suite
 from specgen.checks.trips import scheduled_loops, serial_function, touched_rows
 from specgen.loading import load_spec
-from specgen.stages import plan
+from specgen.stages import plan, schedule_instance
 
 
 @pytest.fixture
@@ -240,7 +241,8 @@ def test_derived_cases_are_for_this_build_and_every_entry(width, tmp_path):
     path = tmp_path / "probe.spec.yaml"
     path.write_text(SETS)
     spec = load_spec(path).spec
-    planned = plan(spec, "gfx1151", params={"width": width}).planned
+    bound = bind(spec, targets.load("gfx1151"), {}, {"width": width})
+    planned = schedule_instance(spec, bound.instance, "gfx1151").planned
     (made,) = plan_suite(spec, planned.instance, planned.scheduled).derived
     cases = made.check.cases()
     assert [case["rows"] for case in cases] == [0, 1, 2, 3, 4, 39, 40]
