@@ -65,7 +65,7 @@ _MANY: Final = 0xFFFF
 class LdsRaces:
     """Accesses of different waves to one place of workgroup memory that no barrier separates.
 
-    Each cell (of the smallest access width of the kernel) remembers its last write, its reads and its atomics as
+    Each cell (of the smallest access width of the kernel, of a byte once an access lies across cells) remembers its last write, its reads and its atomics as
     `phase << 16 | wave`. An access counts the barriers that its wave had signalled when it was made; a later
     access of another wave is ordered behind it when that wave has waited for more barriers than that.
     """
@@ -85,12 +85,21 @@ class LdsRaces:
         """Cells, marks, waits and own wave numbers of the active lanes, repeated for each cell touched."""
         ix = slice(None) if site[1] is None else site[1]
         lanes = np.broadcast_to(np.asarray(mask), flat.shape)
+        if self._granule > 1 and (flat[lanes] % self._granule).any():
+            self._refine()
         count = max(1, size // self._granule)
         cells = (flat[lanes] // self._granule)[:, None] + np.arange(count)
         wave = np.broadcast_to(self._wave[ix], flat.shape)[lanes][:, None]
         mark = np.broadcast_to(self.signalled[ix] << 16, flat.shape)[lanes][:, None] | wave
         waited = np.broadcast_to(self.waited[ix], flat.shape)[lanes][:, None]
         return cells, mark, waited, wave
+
+    def _refine(self) -> None:
+        """Cells of a byte: an access that lies across larger ones shares them with its neighbours."""
+        self._writer, self._reader, self._atomic = (
+            np.repeat(marks, self._granule) for marks in (self._writer, self._reader, self._atomic)
+        )
+        self._granule = 1
 
     def _conflict(self, marks: Array, waited: Array, wave: Array) -> Array:
         return (marks >= 0) & ((marks >> 16) >= waited) & ((marks & _MANY) != wave)

@@ -127,7 +127,7 @@ def fma64(a: Value, b: Value, c: Value) -> Value:
     big, small = 2.0**900, 2.0**-900
     extreme = exact & (a != 0) & (b != 0)
     extreme &= _beyond(a, big, small) | _beyond(b, big, small) | _beyond(high, big, small) | _beyond(c, big, small)
-    for place in zip(*np.nonzero(extreme), strict=True):
+    for place in map(tuple, np.argwhere(extreme)):
         result[place] = _fma_exact(float(a[place]), float(b[place]), float(c[place]))
     return result if result.ndim else result[()]
 

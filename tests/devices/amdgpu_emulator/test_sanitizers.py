@@ -529,3 +529,29 @@ def test_moves_between_lanes_are_no_memory_access_at_a_barrier(issued: str, told
     run = EmulatedKernel(hsaco, "k").launch({"out": np.zeros(64, "u4")}, (1, 1, 1))
     assert [f.kind for f in run.findings] == ["wait-count"] * told
     assert run.outputs["out"].tolist() == list(range(64))
+
+
+@pytest.mark.parametrize(("second", "kinds"), [(6, []), (5, ["race"]), (7, [])])
+def test_races_of_accesses_across_words(second: int, kinds: list[str]) -> None:
+    """Two waves store two bytes each beside or across one another, none of them at an even place."""
+    body = f"""
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshrrev_b32 v2, 6, v0
+  v_mul_u32_u24 v1, {second - 4}, v2
+  v_lshlrev_b32 v3, 2, v0
+  v_mov_b32 v4, 0
+  v_cmp_eq_u32 vcc, 0, v2
+  s_and_saveexec_b64 s[6:7], vcc
+  ds_write_b16 v1, v4 offset:5
+  s_mov_b64 exec, s[6:7]
+  v_cmp_eq_u32 vcc, 1, v2
+  s_and_saveexec_b64 s[6:7], vcc
+  ds_write_b16 v1, v4 offset:5
+  s_mov_b64 exec, s[6:7]
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v3, v4, s[4:5]
+"""
+    run = EmulatedKernel(assemble(body, "gfx942", 64, (("out", 8),), 512, 128), "k").launch(
+        {"out": np.zeros(128, "u4")}, (1, 1, 1)
+    )
+    assert [f.kind for f in run.findings] == kinds

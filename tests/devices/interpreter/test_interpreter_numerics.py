@@ -126,6 +126,15 @@ def test_fma_corner_cases(form: str, a: float, b: float, c: float) -> None:
         assert float(found[0]) == rounded(exact, form)
 
 
+@pytest.mark.parametrize("form", ["f16", "bf16", "f32", "f64"])
+def test_fma_of_values_that_all_work_items_share(form: str) -> None:
+    given = [1.0 + 2.0**-5, 1.0 + 2.0**-6, 2.0**-24]
+    lines = "\n".join(f"%k{n} = arith.constant {v!r} : {form}" for n, v in enumerate(given))
+    found = elementwise(f"{lines}\n%r = math.fma %k0, %k1, %k2 : {form}", [(form, np.zeros(2, NP[form]))], form)
+    exact = Fraction(given[0]) * Fraction(given[1]) + Fraction(given[2])
+    assert found.astype(np.float64).tolist() == [rounded(exact, form)] * 2
+
+
 @pytest.mark.parametrize("form", ["f16", "bf16", "f32"])
 def test_square_root_is_correctly_rounded(form: str) -> None:
     a = np.abs(random_floats(form, 800, 6))
