@@ -64,7 +64,12 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Loop schedules",
-        "Values are static. Inner loops are scheduled first, read-ahead before unrolling.",
+        "Values are static. Inner loops are scheduled first, read-ahead before unrolling. `through` names a `let` of the "
+        "loop's body (also one inside of an `if`, but not of an inner loop): it is computed with the reads, as many "
+        "iterations ahead, and the queue holds its value instead of what only it is made of. It needs `pipeline`, and "
+        "is SG-LOOP where the let depends on what the loop carries, on a collective, or on workgroup or private memory; "
+        "where the body does not compute it; where the other branch of a conditional that updates a variable also runs "
+        "ahead; and where `contract` may round a product of it with a sum that stays behind. Every bit is kept.",
         ("loop_schedule",),
     ),
     (

@@ -412,3 +412,13 @@ def test_motifs_have_lets_of_their_own(tmp_path: Path) -> None:
         serial = interpret_batch(planned.scheduled.module, "caller__serial", given)
         assert [run.outputs["out"].tobytes() for run in found] == [run.outputs["out"].tobytes() for run in serial]
         assert not any(run.findings for run in (*found, *serial))
+
+
+def test_packed_products_take_less_room_than_their_words() -> None:
+    """The kernel of the corpus that uses the key: product and guard for two pieces of a key and the guard."""
+    made = (Path(__file__).parents[2] / "specs/rows/packed_nearest.spec.yaml").read_text()
+    rows = [plan(made).scheduled.rows[0], plan(made.replace("through: product, ", "")).scheduled.rows[0]]
+    assert [(row.function, row.depth, row.values_per_record) for row in rows] == [
+        ("packed_nearest", 3, 2),
+        ("packed_nearest", 3, 3),
+    ]

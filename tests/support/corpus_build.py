@@ -29,7 +29,7 @@ HEAVY = tuple(
     if name in LARGE
     or path.parent.name == "conformance"
     or (path.parent.name == "decode" and name not in MOTIFS)
-    or name in ("transpose_wide", "triangular_matvec")
+    or name in ("transpose_wide", "triangular_matvec", "packed_nearest")
 )
 """Kernels that only slow tests run on every target: the large ones, and those with many entry points or much code."""
 NAMES = tuple(name for name in FILES if name not in (*MOTIFS, *HEAVY))

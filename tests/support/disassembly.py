@@ -375,6 +375,8 @@ def _modifier(inst: Instruction, name: str, value: str) -> Facts:
         if inst.form == "VOP3":
             bits = [*[*bits[:-1], 0, 0, 0][:3], bits[-1]]  # the result's half comes last, in bit 3
         return {name: sum(bit << n for n, bit in enumerate(bits))}
+    if name == "neg_lo":
+        return {"neg": sum(int(bit) << n for n, bit in enumerate(value.strip("[]").split(",")))}
     if name == "quad_perm":
         return {"dpp": sum(int(lane) << 2 * n for n, lane in enumerate(value.strip("[]").split(",")))}
     if name == "dpp8":
