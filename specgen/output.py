@@ -6,10 +6,12 @@ removed; anything else in the folder makes the replacement an error, so that nob
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -96,15 +98,37 @@ def staged(parent: Path, name: str) -> Iterator[Path]:
 
 
 def publish(temporary: Path, final: Path) -> None:
-    """Put the finished folder in place of the old one (which `check_replaceable` accepted)."""
-    check_replaceable(final)
-    if not final.exists():
-        os.rename(temporary, final)
-        return
-    retired = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
-    os.rename(final, retired / "old")
-    os.rename(temporary, final)
-    shutil.rmtree(retired, ignore_errors=True)
+    """Put the finished folder in place of the old one (which `check_replaceable` accepted).
+
+    One of the two is there whatever happens: interrupts and other builds into the same folder wait.
+    """
+    with _alone(final.parent):
+        check_replaceable(final)
+        if not final.exists():
+            os.rename(temporary, final)
+            return
+        retired = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
+        os.rename(final, retired / "old")
+        try:
+            os.rename(temporary, final)
+        except OSError:
+            os.rename(retired / "old", final)
+            raise
+        finally:
+            shutil.rmtree(retired, ignore_errors=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock, and interrupts back."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:

@@ -53,12 +53,16 @@ class SuiteOptions:
 
 
 def suite_folders(path: Path) -> list[Path]:
-    """The built folders at `path`: itself or its children, whichever hold a manifest of ours."""
+    """The built folders at `path`: itself or its children, whichever hold a manifest of ours.
+
+    Hidden children are what a build that was killed had not finished.
+    """
     if read_manifest(path) is not None:
         return [path]
     if not path.is_dir():
         return []
-    return [child for child in sorted(path.iterdir()) if not child.is_symlink() and read_manifest(child) is not None]
+    children = [c for c in sorted(path.iterdir()) if not c.name.startswith(".") and not c.is_symlink()]
+    return [child for child in children if read_manifest(child) is not None]
 
 
 def run_suites(folders: Sequence[Path], options: SuiteOptions) -> SuiteResult:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from specgen import output
+from specgen.testing import suite_folders
 
 
 def _ours(folder: Path, files: dict[str, bytes]) -> None:
@@ -101,3 +107,52 @@ def test_manifest_text_is_json() -> None:
         "specgen": "1",
         "files": {"ä": "x"},
     }
+
+
+def _next(parent: Path, number: int) -> Path:
+    folder = parent / f".k.{number}"
+    _ours(folder, {"number": str(number).encode()})
+    return folder
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(tmp_path: Path) -> None:
+    _ours(tmp_path / "k", {"number": b"old"})
+    with pytest.raises(OSError, match="missing"):
+        output.publish(tmp_path / "missing", tmp_path / "k")
+    assert (tmp_path / "k" / "number").read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["k"]
+
+
+def _slowly(monkeypatch: pytest.MonkeyPatch, after: Callable[[], None]) -> None:
+    """Something happens behind every rename."""
+    rename = os.rename
+
+    def slow(old: Path, new: Path) -> None:
+        rename(old, new)
+        after()
+
+    monkeypatch.setattr(os, "rename", slow)
+
+
+def test_builds_into_one_folder_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _slowly(monkeypatch, lambda: time.sleep(0.02))
+    _ours(tmp_path / "k", {"number": b"old"})
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: output.publish(_next(tmp_path, n), tmp_path / "k"), range(4)))
+    assert [p.name for p in tmp_path.iterdir()] == ["k"]
+    assert (tmp_path / "k" / "number").read_bytes() in (b"0", b"1", b"2", b"3")
+
+
+def test_an_interrupt_waits_until_the_folder_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _slowly(monkeypatch, lambda: os.kill(os.getpid(), signal.SIGINT))
+    _ours(tmp_path / "k", {"number": b"old"})
+    with pytest.raises(KeyboardInterrupt):
+        output.publish(_next(tmp_path, 1), tmp_path / "k")
+    assert (tmp_path / "k" / "number").read_bytes() == b"1"
+    assert [p.name for p in tmp_path.iterdir()] == ["k"]
+
+
+def test_what_a_killed_build_left_is_no_suite(tmp_path: Path) -> None:
+    _ours(tmp_path / "k", {})
+    _next(tmp_path, 1)
+    assert suite_folders(tmp_path) == [tmp_path / "k"]
