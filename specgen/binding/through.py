@@ -10,7 +10,7 @@ from specgen.binding.context import Context
 from specgen.binding.values import Name, Value
 from specgen.expressions import Expr
 from specgen.loading.walk import blocks, statements
-from specgen.model import Binding, For, Let, Statement, While
+from specgen.model import Apply, Binding, For, Let, Statement, While
 
 
 def wanted(ctx: Context, statement: For, depth: int) -> str:
@@ -67,6 +67,8 @@ def _hint(ctx: Context, statement: For, text: str, lets: dict[str, Binding]) -> 
     for inner in statements(statement.body):
         if isinstance(inner, Let) and inner.kind == "var" and any(e.name.text == text for e in inner.entries):
             return f"`{text}` is a variable: name its value with `let`."
+        if isinstance(inner, Apply) and inner.instance.text == text:
+            return f"`{text}` is an application: name one of its results with `let`."
         if isinstance(inner, For) and text in (e.name.text for e in _lets(inner.body)):
             return f"It is a let of the loop `{inner.counter.text}` (line {inner.span.line}): give it to that one."
     outer: Name | None = ctx.scope.peek(text)

@@ -100,8 +100,9 @@ def test_drawn_specs_agree(seed: int, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_forty_fixed_seeds_agree(tmp_path: Any) -> None:
-    counts, _ = _sweep(range(40), tmp_path)
+    counts, used = _sweep(range(40), tmp_path)
     assert counts["accepted"] >= 24
+    assert "through" in used
 
 
 STATEMENTS = frozenset({"let", "var", "set", "for", "while", "if", "else", "store", "barrier", "memory"})

@@ -306,6 +306,10 @@ class Programs(Expressions):
         # An inner loop that goes on with an outer total is legal to unroll around, not to read ahead of.
         if r.random() < (0.75 if len(self.loops) == before else 0.3):
             parts.append("pipeline: depth")
+            lets = [s.lines[1].split(":")[0].strip() for s in body if s.lines[0] == "- let:" and "[" in s.lines[1]]
+            if lets:
+                parts.append(f"through: {lets[0]}")
+                self.uses.add("through")
         if r.random() < 0.6:
             parts.append("unroll: factor")
             if r.random() < 0.7:
