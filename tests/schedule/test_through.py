@@ -187,6 +187,49 @@ def test_cut_loops_keep_the_let(side: str) -> None:
     assert [row.values_per_record for row in rows] == [1, 1]
 
 
+def test_cut_loops_take_what_a_side_yields() -> None:
+    """The let is the result of the conditional that goes away: in each half the value of its side."""
+    body = """
+    %x = memref.load %a[%i] : memref<16xf32>
+    %y = memref.load %b[%i] : memref<16xf32>
+    %q = arith.cmpi slt, %i, %c5 : index
+    %p = scf.if %q -> (f32) {
+      %s = arith.mulf %x, %y : f32
+      scf.yield %s : f32
+    } else {
+      %r = arith.subf %x, %y : f32
+      scf.yield %r : f32
+    } {motif.split}
+    "motif.ahead"(%p) : (f32) -> ()
+    %t = arith.subf %acc, %p : f32
+    """
+    result = scheduled(body, pipeline=2, through="p")
+    assert [row.values_per_record for row in result.rows] == [1, 1]
+    assert {row.op for row in result.stages if row.stage == "producer"} >= {"arith.mulf", "arith.subf"}
+
+
+def test_inner_loop_that_is_expanded_first() -> None:
+    """An inner loop that stores to workgroup memory is expanded before the cut: its sum is the last copy's."""
+    body = """
+    %p = scf.for %j = %c0 to %c3 step %c1 iter_args(%r = %f0) -> (f32) {
+      %x = memref.load %a[%j] : memref<16xf32>
+      memref.store %x, %tile[%j] : memref<16xf32, 3 : i32>
+      %s = arith.addf %r, %x : f32
+      scf.yield %s : f32
+    } {motif.loop = "j", motif.unroll = "full"}
+    "motif.ahead"(%p) : (f32) -> ()
+    %t = arith.subf %acc, %p : f32
+    """
+    frame = FRAME.replace("to %n step", "to %c5 step").replace(
+        "  %f0 =", '  %tile = memref.alloc() {{motif.name = "tile"}} : memref<16xf32, 3 : i32>\n  %f0 ='
+    )
+    keys = kernels.policy(pipeline=2, through="p")
+    row = the_row(schedule(parse(frame.format(body=body, policy=keys))))
+    assert row.values_per_record == 4  # the sum, and three elements to store
+    plain = the_row(schedule(parse(frame.format(body=body, policy=kernels.policy(pipeline=2)))))
+    assert plain.values_per_record == 3
+
+
 # --- the spec's side -------------------------------------------------------------------------------------------------
 
 SPEC = """\
