@@ -13,9 +13,11 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 MANIFEST = "manifest.json"
@@ -43,15 +45,18 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def intact(folder: Path, manifest: Mapping[str, Any]) -> bool:
     """Whether every file that the manifest lists is there with the listed contents, and the folder is not stale."""
-    if manifest.get("stale"):
-        return False
+    return not manifest.get("stale") and next(altered(folder, manifest), None) is None
+
+
+def altered(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Files that the manifest lists and that are not there, or not with the listed contents."""
     for name, expected in manifest["files"].items():
         try:
-            if digest((folder / name).read_bytes()) != expected:
-                return False
+            same = digest((folder / name).read_bytes()) == expected
         except OSError:
-            return False
-    return True
+            same = False
+        if not same:
+            yield name
 
 
 def foreign_files(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
@@ -121,14 +126,29 @@ def publish(temporary: Path, final: Path) -> None:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Hold a folder's lock, and interrupts back."""
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    handle = os.open(folder, os.O_RDONLY)
+    with _undisturbed():
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Interrupts that come meanwhile take effect at the end. (They are raised in the main thread only.)"""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[tuple[int, FrameType | None]] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: caught.append((number, frame)))
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(handle)
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.signal(signal.SIGINT, handler)
+        if caught and callable(handler):
+            handler(*caught[0])
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:

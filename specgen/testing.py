@@ -8,12 +8,13 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from specgen.output import read_manifest
+from specgen.output import altered, read_manifest
 
 TIMEOUT_SECONDS = 3600
 ISOLATION = ("--import-mode=importlib", "-p", "no:cacheprovider")
@@ -105,11 +106,21 @@ def run_suite(folder: Path, options: SuiteOptions) -> SuiteResult:
         except subprocess.TimeoutExpired:
             return SuiteResult(0, 0, 0, Counter(), (), (f"{suite}: no result after {TIMEOUT_SECONDS} s",))
         if done.returncode not in (0, 1, 5) or not results.exists():
-            tail = (done.stdout + done.stderr)[-4000:]
-            return SuiteResult(
-                0, 0, 0, Counter(), (), (f"{suite}: pytest ended with status {done.returncode}\n{tail}",)
+            problem = _damage(folder, manifest) or (
+                f"{suite}: pytest ended with status {done.returncode}\n{(done.stdout + done.stderr)[-4000:]}"
             )
+            return SuiteResult(0, 0, 0, Counter(), (), (problem,))
         return _counts(results, done.stdout)
+
+
+def _damage(folder: Path, manifest: Mapping[str, Any]) -> str | None:
+    """What is wrong with the files of a folder whose suite could not run."""
+    names = list(altered(folder, manifest))
+    if not names:
+        return None
+    return (
+        f"{folder}: not as it was built: {', '.join(names[:4])}{', ...' if names[4:] else ''}\n  hint: build it again"
+    )
 
 
 def _environment(options: SuiteOptions) -> dict[str, str]:

@@ -106,7 +106,9 @@ class Places:
         file = FILE_OF.get(name)
         fitting = [t for t in targets if file is None or file in self.artifact(t).files]
         if not fitting:
-            return []
+            if name not in self.settings.devices or not targets:
+                return []
+            return [Place(name, problem=f"device {name} runs a {file}, which no folder of {', '.join(targets)} has")]
         try:
             reason = self.device(name, None).available()
         except (DeviceError, ImportError) as error:

@@ -42,6 +42,17 @@ def test_skips_are_told_with_their_reason(out, tmp_path):
     lines = call.out.splitlines()
     assert lines[-2].endswith(": not built for gfx942")
     assert lines[-1].startswith("0 passed, 0 failed, ")
+    assert call.status == 1  # nothing was tested
+
+
+def test_a_device_that_runs_none_of_the_artifacts_says_so(out, tmp_path):
+    call = specgen("test", out, "--device", "amdgpu-emulator", "--device", "interpreter", cwd=tmp_path)
+    assert call.status == 0
+    (out / "saxpy/gfx1151/kernel.hsaco").rename(out / "saxpy/kernel.hsaco")
+    call = specgen("test", out / "saxpy", "--device", "amdgpu-emulator", cwd=tmp_path)
+    assert call.status == 1
+    reason = "device amdgpu-emulator runs a kernel.hsaco, which no folder of gfx1151 has"
+    assert call.out.splitlines()[-2].endswith(reason)
 
 
 def test_foreign_code_of_the_folder_is_not_executed(out, tmp_path):
@@ -85,6 +96,20 @@ def test_a_folder_without_its_suite_ends_with_2(out, tmp_path):
     (out / "saxpy/test_saxpy.py").unlink()
     call = specgen("test", "out/saxpy", *ON, cwd=tmp_path)
     assert call.status == 2
+    assert call.out.splitlines()[:2] == [
+        f"{out}/saxpy: not as it was built: test_saxpy.py",
+        "  hint: build it again",
+    ]
+
+
+def test_artifacts_that_cannot_be_read_are_named(out, tmp_path):
+    for name in ("scheduled.mlir", "kernel.hsaco"):
+        path = out / "saxpy/gfx1151" / name
+        path.write_bytes(path.read_bytes()[:100])
+    call = specgen("test", out, "--device", "interpreter", "--device", "amdgpu-emulator", cwd=tmp_path)
+    assert call.status == 2
+    assert f"{out}/saxpy: not as it was built: gfx1151/kernel.hsaco, gfx1151/scheduled.mlir" in call.out
+    assert "Traceback" not in call.out + call.err
 
 
 ORACLE = (
