@@ -68,12 +68,12 @@ def _for(low: Lowering, op: Operation) -> None:
     entry = b.block
     b.start(head)
     number = b.phi(begin.type)
-    low.values[counter] = number.result
-    low.define(counter, number.result)
     phis = _phis(low, carried)
     for phi, value in zip([number, *phis], [begin, *first], strict=True):
         phi.incoming.append((value.ref, entry))
     pinning.enter(low, pinned)
+    # Behind the last phi: the counter's values may be narrower than the sum that ends the loop.
+    low.define(counter, number.result)
     pinning.opened(low, pinned, entry)
     held = straight.enter(low, op)
     low.loop_depth += 1

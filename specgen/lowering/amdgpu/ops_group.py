@@ -230,12 +230,20 @@ def _shuffle_xor(low: Lowering, op: Operation) -> None:
 
 # Barriers
 
+LIKE_A_STORE = 'call void asm sideeffect "", "~{memory}"()'
+
 LOCAL = '!{!"amdgpu-synchronize-as", !"local"}'
 """Memory model relaxation: the fence orders workgroup memory only, so loads from buffers stay in flight."""
 
 
 def fence(low: Lowering, order: str, scope: str) -> None:
-    """A fence between the work-items of a workgroup."""
+    """A fence between the work-items of a workgroup.
+
+    LLVM sinks a load past fences and barriers into the block that uses it, for neither is a store to its machine code
+    passes. So behind a statement that looks like a store to anything; no instruction comes of it.
+    """
+    if order == "release":
+        low.b.effect(LIKE_A_STORE)
     tag = f", !mmra {low.b.module.metadata.node(LOCAL)}" if scope == "workgroup" else ""
     low.b.effect(f'fence syncscope("workgroup") {order}', tag)
 
@@ -283,7 +291,7 @@ def _fence(low: Lowering, op: Operation) -> None:
     Behind early reads it also looks like a store to anything: LLVM would sink them to where they are used.
     """
     if EARLY in op.attributes:
-        low.b.effect('call void asm sideeffect "", "~{memory}"()')
+        low.b.effect(LIKE_A_STORE)
     low.b.intrinsic_effect("amdgcn.sched.barrier", integer("i32", 0))
 
 

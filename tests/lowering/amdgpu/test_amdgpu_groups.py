@@ -428,3 +428,67 @@ def test_unsigned_exponents_are_not_sign_extended() -> None:
     x = np.resize(np.array([0x7F, 0x80, 0xFE, 0x01], np.uint8), 128).view(np.int8)
     got = emulate(text, "gfx1151", "f", {"x_in": x, "out": np.zeros(128, np.float32)}).outputs["out"]
     assert got[:4].tolist() == [1.0, 2.0, 2.0**127, 2.0**-126]
+
+
+@pytest.mark.parametrize("target", RUN_ON)
+def test_reads_stay_in_front_of_a_barrier(target: str) -> None:
+    """LLVM sinks a load to where it is used: behind the barrier that frees its place for the next round's values."""
+    body = """%m = memref.alloc() {motif.name = "m"} : memref<128xi32, 3 : i32>
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %last = arith.constant 127 : index
+    %far = arith.subi %last, %t : index
+    %block = "gpu.block_id"() <{dimension = #gpu<dim x>}> : () -> index
+    %usual = arith.cmpi ult, %block, %c3 : index
+    %r = scf.for %k = %c0 to %c3 step %c1 iter_args(%v = %x) -> (i32) {
+      memref.store %v, %m[%t] : memref<128xi32, 3 : i32>
+      "gpu.barrier"() : () -> ()
+      %y = memref.load %m[%far] : memref<128xi32, 3 : i32>
+      "gpu.barrier"() : () -> ()
+      scf.if %usual {
+      } else {
+        memref.store %v, %out[%far] : memref<128xi32>
+      }
+      %w = arith.addi %y, %v : i32
+      scf.yield %w : i32
+    }"""
+    x = _values("i32")
+    args = {"x_in": x, "out": np.zeros(GROUP, np.int32)}
+    expected = x.copy()
+    with np.errstate(over="ignore"):
+        for _ in range(3):
+            expected = expected + expected[::-1]
+    text = _lanes("i32", body)
+    np.testing.assert_array_equal(_both(text, "f", args, target), expected)
+    asm = compiled(text, target).asm
+    order = [line.split()[0] for line in asm.splitlines() if line.startswith(("\tds_", "\ts_barrier"))]
+    rounds = [
+        name.split("_")[1].replace("store", "write").replace("load", "read") for name in order if "wait" not in name
+    ]
+    assert rounds == ["write", "barrier", "read", "barrier"]
+
+
+@pytest.mark.parametrize("target", RUN_ON)
+def test_a_counter_is_narrower_than_its_last_sum(target: str) -> None:
+    """The counter ends below 2^31 and the sum behind the last round does not; a carried value stands beside it."""
+    text = module(
+        kernel(
+            "f",
+            [scalar("n", "index", (0, 2**31 - 1)), buffer("out", f"{GROUP}xi64", "write")],
+            THREAD
+            + """%c0 = arith.constant 0 : index
+            %c7 = arith.constant 7 : index
+            %z = arith.constant 5 : i64
+            %r = scf.for %k = %c0 to %n step %c7 iter_args(%v = %z) -> (i64) {
+              %i = arith.index_cast %k : index to i64
+              %w = arith.addi %v, %i : i64
+              scf.yield %w : i64
+            }
+            memref.store %r, %out[%t] : memref<128xi64>""",
+            group=(GROUP, 1, 1),
+        )
+    )
+    for n in (0, 1, 8, 100):
+        out = _both(text, "f", {"n": n, "out": np.zeros(GROUP, np.int64)}, target)
+        assert set(out.tolist()) == {5 + sum(range(0, n, 7))}
