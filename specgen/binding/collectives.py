@@ -169,7 +169,10 @@ def _from_lane(ctx: Context, node: ast.Call, name: str, values: list[Value]) -> 
     elif name == "shuffle_xor":
         mask = values[1].static
         if isinstance(mask, bool) or not isinstance(mask, int) or mask < 0:
-            return ctx.report("SG-STATIC", "the mask of `subgroup.shuffle_xor` is a static integer.", at=node.args[1])
+            moved, mask_text = (ctx.expr.text_of(arg) for arg in node.args)
+            hint = f"A number, or `subgroup.shuffle({moved}, subgroup.lane ^ ({mask_text}))`, takes any lane."
+            message = "the mask of `subgroup.shuffle_xor` is a static integer, at least 0."
+            return ctx.report("SG-STATIC", message, at=node.args[1], hint=hint)
         attributes = (("mask", mask),)
     else:
         found = as_index(ctx, node.args[1], values[1])

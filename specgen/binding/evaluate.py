@@ -68,8 +68,15 @@ def integer(ctx: Context, expr: Expr, purpose: str, words: tuple[str, ...] = ())
         return None
     if isinstance(found, Value) and isinstance(found.static, int) and not isinstance(found.static, bool):
         return found.static
-    ctx.report("SG-TYPE", f"an integer is expected here, not `{expr.text}`.", at=expr.span)
+    ctx.report("SG-TYPE", f"an integer is expected here, not `{expr.text}`{worth(expr, found)}.", at=expr.span)
     return None
+
+
+def worth(expr: Expr, found: object) -> str:
+    """`, which is 2.5`, for a static expression that does not say its value itself."""
+    if not isinstance(found, Value) or not found.is_static or isinstance(expr.tree, ast.Constant):
+        return ""
+    return f", which is {found.static}"
 
 
 def condition(ctx: Context, node: ast.AST, what: str) -> Value | Unknown:

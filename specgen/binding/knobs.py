@@ -22,6 +22,16 @@ from specgen.diagnostics import Span
 from specgen.expressions import Expr
 from specgen.model import Knob
 
+FOREIGN_TYPES = {
+    "bfloat16": "bf16", "half": "f16", "float16": "f16", "fp16": "f16", "float": "f32", "float32": "f32", "fp32": "f32",
+    "double": "f64", "float64": "f64", "fp64": "f64", "char": "i8", "short": "i16", "int": "i32", "long": "i64",
+    "byte": "u8", "uchar": "u8", "ushort": "u16", "uint": "u32", "unsigned": "u32", "ulong": "u64", "size_t": "index",
+    "i1": "bool",
+    **{f"int{bits}{end}": f"i{bits}" for bits in (8, 16, 32, 64) for end in ("", "_t")},
+    **{f"uint{bits}{end}": f"u{bits}" for bits in (8, 16, 32, 64) for end in ("", "_t")},
+}  # fmt: skip
+"""What other languages call the scalar types."""
+
 Static = Value | Word | Unknown
 REFUSED = "SG-REQUIRES"
 """The code of a line of `requires` that does not hold."""
@@ -29,13 +39,17 @@ REFUSED = "SG-REQUIRES"
 
 def type_of(ctx: Context, expr: Expr) -> Scalar | None:
     """The scalar type that an expression names; None after a diagnostic."""
-    found = static(ctx, expr, "a type is static")
-    if isinstance(found, Word) and found.type is not None:
-        return found.type
-    if not isinstance(found, Unknown):
-        near = difflib.get_close_matches(expr.text, SCALARS, n=1)
-        hint = f"Nearest: `{near[0]}`." if near else None
-        ctx.report("SG-TYPE", f"a type is expected here, not `{expr.text}`.", at=expr.span, hint=hint)
+    name = expr.tree.id if isinstance(expr.tree, ast.Name) else None
+    if name is None or name in SCALARS or ctx.scope.peek(name) is not None or name in (ctx.spec.lost or ()):
+        found = static(ctx, expr, "a type is static")
+        if isinstance(found, Word) and found.type is not None:
+            return found.type
+        if isinstance(found, Unknown):
+            return None
+    near = FOREIGN_TYPES.get(expr.text.lower()) or next(iter(difflib.get_close_matches(expr.text, SCALARS, n=1)), None)
+    hint = f"Write `{near}`." if near else "Write one of the types."
+    message = f"a type is expected here, not `{expr.text}`."
+    ctx.report("SG-TYPE", message, at=expr.span, found=expr.text, allowed=tuple(SCALARS), hint=hint)
     return None
 
 

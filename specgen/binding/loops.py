@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import difflib
 from collections.abc import Sequence
 
 from specgen.binding import staging, through
 from specgen.binding.context import Context, Rotation
 from specgen.binding.convert import static_typed
-from specgen.binding.evaluate import condition, static
+from specgen.binding.evaluate import condition, static, worth
 from specgen.binding.instance import Attribute, Operand, Region
 from specgen.binding.names import declare
 from specgen.binding.subscripts import index_value
@@ -288,7 +289,7 @@ def _number(
     number = found.static if isinstance(found, Value) else None
     if isinstance(number, bool) or not isinstance(number, int):
         told = " or ".join(["an integer", *(f"`{w}`" for w in words)])
-        ctx.report("SG-TYPE", f"{what} is {told}, not `{expr.text}`.", at=expr.span)
+        ctx.report("SG-TYPE", f"{what} is {told}, not `{expr.text}`{worth(expr, found)}.", at=expr.span)
         return None
     if not lo <= number <= hi:
         ctx.report(f"SG-LOOP {rule}".strip(), f"{what} is in [{lo}, {hi}]; `{expr.text}` is {number}.", at=expr.span)
@@ -321,5 +322,8 @@ def word(ctx: Context, expr: Expr, key: str, allowed: tuple[str, ...]) -> str | 
         return found.text
     if not isinstance(found, Unknown):
         names = ", ".join(f"`{w}`" for w in allowed)
-        ctx.report("SG-POLICY", f"`{key}` is one of {names}, not `{expr.text}`.", at=expr.span, allowed=allowed)
+        near = difflib.get_close_matches(expr.text, allowed, n=1)
+        hint = f"Nearest: `{near[0]}`." if near else f"Write {' or '.join(f'`{w}`' for w in allowed)}."
+        message = f"`{key}` is one of {names}, not `{expr.text}`."
+        ctx.report("SG-POLICY", message, at=expr.span, found=expr.text, allowed=allowed, hint=hint)
     return None

@@ -26,6 +26,8 @@ FUNCTIONS = (
     "popcount clz ctz dot sum any all full concat iota unpack pack bits size tile mma rename range"
 ).split()
 _WORDS: dict[str, bool | float] = {"true": True, "false": False, "inf": math.inf, "nan": math.nan}
+_TRUTHS = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
+"""What other languages call the truth values."""
 _RESERVED = frozenset((*_WORDS, "target", "subgroup", "workgroup", "flat", "kept", "serial"))
 _SPOKEN = {
     "param": "param",
@@ -88,6 +90,8 @@ def unknown_name(ctx: Context, node: ast.Name, what: str) -> Unknown:
     if node.id in FUNCTIONS:
         return ctx.report("SG-NAME", f"`{node.id}` is a function and is called: `{node.id}(...)`.", at=node)
     hint = None if near is None else f"Nearest: `{near.text}` ({spoken(near)})."
+    if near is None and node.id.lower() in _TRUTHS:
+        hint = f"Write `{_TRUTHS[node.id.lower()]}`."
     return ctx.report("SG-NAME", f"{what} `{node.id}` here.", at=node, hint=hint)
 
 

@@ -291,7 +291,8 @@ def unary(ctx: Context, node: ast.UnaryOp, value: Value) -> Maybe:
     ctx.node = node
     if isinstance(node.op, ast.Not):
         if element is not BOOL:
-            return ctx.report("SG-TYPE", f"`not` works on bool; `{text}` is `{element}`.", at=node.operand)
+            message = f"`not` works on bool; `{text}` is `{element}`."
+            return ctx.report("SG-TYPE", message, at=node.operand, hint=f"Write `{text} == 0`.")
         return negate(ctx, value)
     if element is BOOL:
         hint = f"Write `not {text}`." if isinstance(node.op, ast.Invert) else f"Write `1 if {text} else 0`."
@@ -331,6 +332,20 @@ def _learned(
     return dataclasses.replace(value, when_true=when_true, when_false=when_false, partial=partial)
 
 
+def _of_truths(ctx: Context, symbol: str, sides: tuple[ast.expr, ast.expr], values: tuple[Value, Value]) -> str:
+    """How to write a comparison of two bools."""
+    if symbol not in ("==", "!=") or any(v.type.element is not BOOL for v in values):
+        return "Use `and`, `or`, `not`."
+    texts = [f"({t})" if isinstance(n, (ast.BoolOp, ast.Compare)) else t for n in sides for t in [ctx.expr.text_of(n)]]
+    for at, value in enumerate(values):
+        if isinstance(value.static, bool):
+            other = texts[1 - at]
+            return f"Write `{other}`." if value.static == (symbol == "==") else f"Write `not {other}`."
+    a, b = texts
+    same = f"({a} and {b}) or not ({a} or {b})"
+    return f"Write `{same}`." if symbol == "==" else f"Write `not ({same})`."
+
+
 def compare(ctx: Context, node: ast.Compare, number: int, left: Value, right: Value) -> Maybe:
     """Link `number` of a chain of comparisons."""
     symbol = SYMBOLS[type(node.ops[number])]
@@ -339,7 +354,7 @@ def compare(ctx: Context, node: ast.Compare, number: int, left: Value, right: Va
         side = sides[0] if left.type.element is BOOL else sides[1]
         text = ctx.expr.text_of(side)
         message = f"`{symbol}` compares numbers; `{text}` is `bool`."
-        return ctx.report("SG-TYPE", message, at=side, hint="Use `and`, `or`, `not`.")
+        return ctx.report("SG-TYPE", message, at=side, hint=_of_truths(ctx, symbol, sides, (left, right)))
     both = unify(ctx, sides, [left, right])
     if both is None:
         return Unknown()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from specgen.diagnostics import Diagnostic, Span
@@ -41,6 +42,7 @@ class _Case:
         yield from self._given()
         if self.whole:
             yield from self._missing()
+            yield from self._unread_names()
         yield from self._twice()
         yield from self._known(
             (name for name, _ in self.case.backing), self.buffers, "`backing` names no buffer", "Only buffers have one."
@@ -94,6 +96,30 @@ class _Case:
                 message = f"the {self.section} `{self.case.name.text}` says nothing about `{name}`."
                 hint = f"Add `{name}:` to `given`."
                 yield diagnostic("SG-CHECK", self.case.name.span, message, hint=hint)
+
+    def _unread_names(self) -> Iterator[Diagnostic]:
+        """Free names that no formula reads: the case repeats itself for each of their values."""
+        formulas: list[Expr | Reference | None] = [e for _, e in (*self.case.given, *self.case.backing)]
+        expected = self.case.expect
+        formulas += [expected] if isinstance(expected, Reference) else [e for _, e in expected]
+        formulas += [self.case.bytes, self.case.flops]
+        if any(isinstance(f, Reference) for f in formulas):
+            return  # Python gets all names
+        trees = [f.tree for f in formulas if isinstance(f, Expr)]
+        read = {n.id for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        own = (*self.scalars, *self.knobs)
+        free = {n.text: n for n in (*self._in_rows().values(), *(n for n, _ in self.case.each))}
+        for text, name in free.items():
+            if text in read or text in own or text in self.lost or name_problem(text) is not None:
+                continue
+            if text in self.buffers:
+                message = f"`{text}` is a buffer; `each` and `cases` hold single values."
+                yield diagnostic("SG-CHECK", name.span, message, hint="Move it to `given`, with a formula.")
+                continue
+            near = nearest(text, (*own, *read))
+            message = f"`{text}` is no argument, param or policy, and no formula of `{self.case.name.text}` reads it."
+            hint = f"Nearest: `{near}`." if near else "Use it in a formula, or remove it."
+            yield diagnostic("SG-CHECK", name.span, message, severity="warning", hint=hint)
 
     def _twice(self) -> Iterator[Diagnostic]:
         """A name that gets its value in two places."""

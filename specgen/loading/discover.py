@@ -9,7 +9,7 @@ from pathlib import Path
 
 from specgen.diagnostics import Diagnostic, Note, Source
 from specgen.diagnostics.catalogue import diagnostic
-from specgen.loading.load import shown_name, stem
+from specgen.loading.load import printable, respelt, shown_name, stem
 from specgen.loading.source import start_of
 
 
@@ -63,8 +63,19 @@ def _expanded(paths: Sequence[Path], findings: list[Diagnostic], root: Path | No
         if not inside:
             at = start_of(shown_name(path, _root(path, root)))
             message = "the folder holds no spec (`*.spec.yaml`, `*.spec.toml`)."
-            findings.append(diagnostic("SG-PATH", at, message, hint="`specgen init NAME` writes one."))
+            findings.append(diagnostic("SG-PATH", at, message, hint=_passed_over(path)))
         yield from inside
+
+
+def _passed_over(folder: Path) -> str:
+    """What in a folder without specs was meant to be one, for a hint."""
+    for name in sorted(os.listdir(folder)):
+        if stem(name) is not None and (folder / name).is_symlink():
+            return f"`{printable(name)}` is a link; links in folders are not followed. Name it in the call."
+        near = respelt(name)
+        if near is not None and near != name:
+            return f"`{printable(name)}` is not taken: rename it to `{near}`."
+    return "`specgen init NAME` writes one."
 
 
 def _spec_files(folder: Path) -> list[Path]:

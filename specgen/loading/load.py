@@ -11,6 +11,7 @@ from specgen.diagnostics import Diagnostic, DiagnosticError, Source, Span, has_e
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.diagnostics.merge import merged
 from specgen.loading.build_model import build_model
+from specgen.loading.context import name_problem
 from specgen.loading.paths import PathProblem, inside
 from specgen.loading.rules import check_rules
 from specgen.loading.source import Findings, read_source, start_of
@@ -66,9 +67,22 @@ def stem(name: str) -> str | None:
 def shown_name(path: Path, root: Path) -> str:
     """How messages call a file: relative to `root`, or its bare name when it lies elsewhere."""
     try:
-        return path.absolute().relative_to(root.absolute()).as_posix()
+        return printable(path.absolute().relative_to(root.absolute()).as_posix())
     except ValueError:
-        return path.name
+        return printable(path.name)
+
+
+def printable(name: str) -> str:
+    """A file name on one line: characters that no message can hold are escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+
+
+def respelt(name: str) -> str | None:
+    """The name that a file which is no spec was to have: `.yml`, capitals."""
+    lower = name.lower()
+    lower = lower[: -len(".yml")] + ".yaml" if lower.endswith(".yml") else lower
+    end = next((end for end in SUFFIXES if lower.endswith(end) and len(lower) > len(end)), None)
+    return None if end is None else name[: len(lower) - len(end)] + end
 
 
 def load_document(path: Path, root: Path | None = None) -> Document:
@@ -81,8 +95,11 @@ def _read(path: Path, name: str) -> Document:
         read = SUFFIXES[next(end for end in SUFFIXES if path.name.endswith(end))]
         text = read_source(path, name)
     except StopIteration:
-        message = f"`{path.name}` is no spec: the name of one ends in {' or '.join(f'`{end}`' for end in SUFFIXES)}."
-        finding = diagnostic("SG-PATH", start_of(name), message, hint="Rename the file.")
+        ends = " or ".join(f"`{end}`" for end in SUFFIXES)
+        message = f"`{printable(path.name)}` is no spec: the name of one ends in {ends}."
+        near = respelt(path.name)
+        hint = f"Rename it to `{near}`." if near else "Rename the file."
+        finding = diagnostic("SG-PATH", start_of(name), message, hint=hint)
         return Document(Source(name, ""), b"", None, (finding,))
     except DiagnosticError as error:
         return Document(_raw_source(path, name), b"", None, error.diagnostics)
@@ -262,13 +279,9 @@ def _check_file_name(spec: Spec, path: Path) -> list[Diagnostic]:
     wanted = stem(path.name)
     if spec.name.text in (wanted, ""):
         return []
-    message = f"`name` is `{spec.name.text}`, but the file is `{path.name}`."
-    return [
-        diagnostic(
-            "SG-NAME",
-            spec.name.span,
-            message,
-            found=spec.name.text,
-            hint=f"Write `name: {wanted}`, or rename the file.",
-        )
-    ]
+    message = f"`name` is `{spec.name.text}`, but the file is `{printable(path.name)}`."
+    end = path.name[len(wanted or "") :]
+    hint = f"Write `name: {wanted}`, or rename the file."
+    if wanted is None or name_problem(wanted) is not None:
+        hint = f"Rename the file to `{spec.name.text}{end}`."
+    return [diagnostic("SG-NAME", spec.name.span, message, found=spec.name.text, hint=hint)]

@@ -160,6 +160,15 @@ def _type(violation: Violation, root: Mapping, kind: str) -> Diagnostic:
         hint = f"Write {wants}."
     elif isinstance(value, (bool, int, float)) and "text" in wants:
         hint = "Quote it if it is text."
+    elif violation.kind == "length" and not value:
+        wants, hint = (
+            f"{wants} with at least one entry",
+            "Add one." if violation.required else "Add one, or remove the key.",
+        )
+    elif violation.detail == "sequence" and isinstance(value, (str, bool, int, float)):
+        hint = f"Write `[{shown(value)}]`."
+    elif isinstance(value, str) and wants.startswith("`{type: ...}`") and value.isidentifier():
+        hint = f"Write `{{type: {value}}}`."
     found = f"the text `{shown(value)}`" if isinstance(value, str) else shown(value)
     message = f"{_name(violation.path)} wants {wants}."
     return diagnostic(code, _value_span(violation.path, root), message, found=found, hint=hint)

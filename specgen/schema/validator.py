@@ -50,6 +50,7 @@ class Violation:
     allowed: tuple[str, ...] = ()
     detail: str = ""
     meta: Mapping[str, str] = field(default_factory=dict)
+    required: bool = False
 
 
 def violations(document: Mapping[str, Any], schema: str) -> list[Violation]:
@@ -115,6 +116,7 @@ class DocumentValidator(cerberus.Validator):
                 tuple(str(word) for word in allowed),
                 str(info[-1]) if info and kind in ("custom", "branch") else str(rules.get("type", "")),
                 rules.get("meta", {}),
+                bool(rules.get("required")),
             )
         )
 

@@ -24,8 +24,8 @@ TYPES = [
         [
             "3:8 SG-TYPE `&` works on integers, not on bool. [Use `and`.]",
             "4:8 SG-TYPE `+` works on numbers; `a` is `bool`. [Write `1 if a else 0`.]",
-            "5:8 SG-TYPE `==` compares numbers; `a` is `bool`. [Use `and`, `or`, `not`.]",
-            "6:12 SG-TYPE `not` works on bool; `n` is `index`.",
+            "5:8 SG-TYPE `==` compares numbers; `a` is `bool`. [Write `a`.]",
+            "6:12 SG-TYPE `not` works on bool; `n` is `index`. [Write `n == 0`.]",
             "7:9 SG-TYPE `a` is `bool`, no number. [Write `not a`.]",
             "8:9 SG-TYPE `a` is `bool`, no number. [Write `1 if a else 0`.]",
         ],
@@ -247,7 +247,36 @@ LOOPS = [
     ),
 ]
 
-ROWS = [*TYPES, *NAMES, *BOUNDS, *COLLECTIVES, *LOOPS]
+HINTS = [
+    (
+        "- let:\n    a: lane < n\n    b: n < 5\n    c: a == b\n    d: a != (n > 2)\n    e: false != a\n    f: a < b",
+        [
+            "4:8 SG-TYPE `==` compares numbers; `a` is `bool`. [Write `(a and b) or not (a or b)`.]",
+            "5:8 SG-TYPE `!=` compares numbers; `a` is `bool`. [Write `not ((a and (n > 2)) or not (a or (n > 2)))`.]",
+            "6:8 SG-TYPE `!=` compares numbers; `false` is `bool`. [Write `a`.]",
+            "7:8 SG-TYPE `<` compares numbers; `a` is `bool`. [Use `and`, `or`, `not`.]",
+        ],
+    ),
+    (
+        "- let:\n    a: subgroup.shuffle_xor(lane, n)",
+        [
+            "2:35 SG-STATIC the mask of `subgroup.shuffle_xor` is a static integer, at least 0. "
+            "[A number, or `subgroup.shuffle(lane, subgroup.lane ^ (n))`, takes any lane.]"
+        ],
+    ),
+    (
+        "- for: i\n  in: range(8)\n  schedule: {unroll: 2, order: recurence, tail: nope}\n  do:\n  - let: {a: 1}",
+        [
+            "3:32 SG-POLICY `order` is one of `linear`, `interleaved`, `recurrence`, not `recurence`. "
+            "[Nearest: `recurrence`.]",
+            "3:49 SG-POLICY `tail` is one of `guard`, `cut`, not `nope`. [Write `guard` or `cut`.]",
+        ],
+    ),
+    ("- let: {a: yes}", ["1:12 SG-NAME no name `yes` here. [Write `true`.]"]),
+    ("- let: {a: f32(1)}\n- let: {b: Off}", ["2:12 SG-NAME no name `Off` here. [Write `false`.]"]),
+]
+
+ROWS = [*HINTS, *TYPES, *NAMES, *BOUNDS, *COLLECTIVES, *LOOPS]
 
 
 @pytest.mark.parametrize(("body", "expected"), ROWS, ids=[b[:40] for b, _ in ROWS])
@@ -408,3 +437,22 @@ def test_a_cluster_that_the_workgroup_lacks() -> None:
         "[Choose a size that 16 divides.]"
     ]
     assert bound(body.replace("COUNT", "8"), args=args, target="vulkan1.3").diagnostics == ()
+
+
+def test_types_of_other_languages_and_misspelt_ones() -> None:
+    args = (
+        ARGS.replace("buffer: f32, shape: {row", "buffer: float32, shape: {row")
+        .replace("i32", "i3")
+        .replace("type: index", "type: n")
+    )
+    assert errors("- store:\n    y[lane]: f32(0)", args=args) == [
+        "-6:13 SG-TYPE a type is expected here, not `n`. [Write one of the types.]",
+        "-5:15 SG-TYPE a type is expected here, not `float32`. [Write `f32`.]",
+        "-4:17 SG-TYPE a type is expected here, not `i3`. [Write `i32`.]",
+    ]
+
+
+def test_a_value_that_does_not_stand_there_is_told() -> None:
+    head = "policies:\n  depth: {default: 2.5, range: [1, 8]}\n"
+    body = "- for: i\n  in: range(8)\n  schedule: {pipeline: depth}\n  do:\n  - let: {a: 1}"
+    assert errors(body, head=head) == ["3:24 SG-TYPE a depth is an integer, not `depth`, which is 2.5."]

@@ -46,6 +46,21 @@ def test_the_same_name_twice_is_an_error(tmp_path: Path) -> None:
 def test_a_folder_without_specs_is_an_error(tmp_path: Path) -> None:
     (finding,) = discover([tmp_path]).diagnostics
     assert "holds no spec" in finding.message
+    assert finding.hint == "`specgen init NAME` writes one."
+
+
+def test_what_was_meant_to_be_a_spec_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "real", "one")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "two.spec.yaml").symlink_to(tmp_path / "real" / "one.spec.yaml")
+    (finding,) = discover([tmp_path / "links"]).diagnostics
+    assert finding.hint == ("`two.spec.yaml` is a link; links in folders are not followed. Name it in the call.")
+    for name, meant in (("a.spec.yml", "a.spec.yaml"), ("B.SPEC.YAML", "B.spec.yaml"), ("c.Spec.Toml", "c.spec.toml")):
+        folder = tmp_path / meant
+        folder.mkdir()
+        (folder / name).write_text("")
+        (finding,) = discover([folder]).diagnostics
+        assert finding.hint == f"`{name}` is not taken: rename it to `{meant}`."
 
 
 def test_the_root_is_the_current_folder_for_what_lies_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

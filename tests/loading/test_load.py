@@ -241,3 +241,20 @@ def test_two_hundred_lines_load_in_time() -> None:
         load_spec(path)
         times.append(time.process_time() - begin)
     assert min(times) < 0.1
+
+
+@pytest.mark.parametrize("name", ["with space", "a.b", "-dash", "größe", "for", "1st", "new\nline"])
+def test_a_file_name_that_is_no_name_is_to_be_changed(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.spec.yaml"
+    path.write_text(KERNEL.replace("NAME", "sums"), encoding="utf-8")
+    (finding,) = load_spec(path).diagnostics
+    assert finding.hint == "Rename the file to `sums.spec.yaml`."
+    assert finding.span.file.isprintable()
+    assert finding.message.isprintable()
+
+
+def test_a_file_that_is_no_spec_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "sums.spec.yml"
+    path.write_text(KERNEL.replace("NAME", "sums"), encoding="utf-8")
+    (finding,) = load_spec(path).diagnostics
+    assert (finding.code, finding.hint) == ("SG-PATH", "Rename it to `sums.spec.yaml`.")

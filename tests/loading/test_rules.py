@@ -94,6 +94,7 @@ def test_a_store_through_a_view_is_one_to_its_buffer(tmp_path: Path) -> None:
 
 def test_values_may_come_from_each_cases_or_given(tmp_path: Path) -> None:
     text = changed("each: {count: [0, 1, 64]}", "cases: [{count: 1, top: 2}, {count: 3, top: 4}]")
+    text = changed("1 + lane}", "1 + lane + 0 * top}", text)
     assert findings(tmp_path, text) == []
     text = changed("{count: 3, top: 4}", "{top: 4}", text)
     (finding,) = findings(tmp_path, text)
@@ -121,3 +122,23 @@ def test_a_misspelt_section_is_read_as_what_it_was_meant_to_be(tmp_path: Path) -
     text = changed("range(count)", "range(count * depth)", text)
     (finding,) = findings(tmp_path, text)
     assert finding.hint == "Nearest: `policies`."
+
+
+def test_free_names_that_nothing_reads_are_told(tmp_path: Path) -> None:
+    text = changed("count: [0, 1, 64]", "count: [0, 1], seed: [1, 2], cuont: [3], n: [1]")
+    text = changed("1 + lane}", "1 + lane + seed}", text)
+    found = findings(tmp_path, text)
+    reason = "is no argument, param or policy, and no formula of `ones` reads it."
+    assert [(d.severity, d.message, d.hint) for d in found] == [
+        ("warning", f"`cuont` {reason}", "Nearest: `count`."),
+        ("warning", f"`n` {reason}", "Use it in a formula, or remove it."),
+    ]
+    rows = changed("each: {count: [0, 1, 64]}", "cases:\n    - {count: 1, twice: 2}\n    - {count: 3, input: 1}")
+    assert [(d.severity, d.message.split(";")[0].split(" and ")[0]) for d in findings(tmp_path, rows)] == [
+        ("warning", "`twice` is no argument, param or policy,"),
+        ("error", "`input` is a buffer"),
+        ("error", "`input` already has its values from `cases`."),
+    ]
+    python = changed("expect: {output: count * (1 + lane)}", "expect: {reference: kernel.py:f}", text)
+    (tmp_path / "kernel.py").write_text("def f(case): ...\n")
+    assert findings(tmp_path, python) == []
