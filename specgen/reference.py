@@ -14,20 +14,63 @@ them is still a correct kernel: its `serial` variant. Any scalar in expression p
 text, and text is an expression.
 """
 
+CHECKS = """A check runs every row of `cases` times the product of `each` (over arguments, params, policies and free names
+such as a seed), for every entry point on every device. Params give a build of their own for each set of values. `given`
+makes scalars and the buffers that are read, in the order of the file; a buffer declared `write` starts with poison.
+`backing` allocates only the first elements of a buffer: a touch beyond is a finding. `expect` says what buffers hold
+after the run. Entry points must also leave the same bits as `serial`.
+
+| in a formula | is |
+|---|---|
+| an axis of the buffer at hand, `flat` | the element's place; `flat` is its row-major number |
+| arguments, params, `define`, case names | their values |
+| `x[i, j]` | an element: of a read buffer what was given, of a written one what the run left |
+| `kept` | in `expect`: what the element held before the run |
+| `uniform(lo, hi, seed)` | reproducible random numbers; both ends possible for integers |
+| `pick(i, a, b, ...)` | entry i modulo the number of entries |
+| `sum(A[m, k] * B[k, n] for k in range(K) if k != m)` | a sum over a generator, also `max`, `min`, `any`, `all`; one may stand in another |
+| operators and functions | those of the language, in exact integers and float64, rounded once at the end |
+
+`compare` is `exact` (the default for integers), `bitwise`, `{atol: a, rtol: r}`, or `derived` (the default for floats):
+within (terms + 2) roundings of the formula evaluated with absolute values. A check that all-zero, constant or shifted
+outputs would pass is SG-CHECK. `{reference: file.py:function}` instead of formulas is Python of the spec's folder: it
+gets the case as a mapping, returns a mapping of arrays, and runs with `--allow-oracles` only."""
+
+TYPES = """## Types
+
+`{types}`. `index` is a signed 64-bit coordinate. A scalar type is also a function that converts: floats round to nearest
+even (`f16(x, round=zero)` truncates), floats to integers truncate and saturate, integers to narrower ones wrap. An
+integer literal alone is an `index`, a float literal alone has no type: write `f32(0)`. What is read by a range, `x[i,
+c:+4]`, is a vector. Static facts of the target are `target.` {facts}; which have a value, `specgen targets` says.
+"""
+
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "Documents",
-        "A `kernel` has a launch and checks, a `motif` has results and is expanded where it is applied.",
+        "A `kernel` has a launch and checks, a `motif` has results (`{name: {type: f32}}` or `{name: {vector: f32, size: "
+        "4}}`, values of the top level of its body) and is expanded where it is applied. `uses` lists the files of motifs, "
+        "`requires` static conditions that a target or a set of values must meet, `math` what may differ from strict "
+        "arithmetic: `contract` (a product may feed an addition in one rounding), `approximate` (the target's quick "
+        "functions), `no_nan` (no NaN arises). `specgen init NAME` writes a commented kernel.",
         ("kernel", "motif"),
     ),
     (
         "Params and policies",
-        "A param changes what is computed, a policy must not. Defaults are static expressions.",
+        "A param changes what is computed, a policy must not: its values leave the same bits. Both may stand wherever a "
+        "static value may, only an argument's shape names no policy. Defaults are static expressions over what is "
+        "declared before and `target.*`. Choices that are no numbers are words, written bare (`choices: [direct, "
+        "workgroup]`, `if: where == direct`); a param whose choices are types stands where a type does (`{buffer: "
+        "element}`, `element(x)`). `define` names static expressions. Each entry of `variants` is a set of policy values "
+        "and one more entry point; `default` and `serial` (every depth and factor 1) always exist.",
         ("kernel_param", "motif_param", "policy"),
     ),
     (
         "Arguments",
-        "In the order of the ABI. Both ends of a `range` belong to it.",
+        "In the order of the ABI. `range` (both ends belong to it) and `multiple_of` are promises that the compiler uses "
+        "and each checking device tests; the `range` of a buffer is about the values that are read. `access` is `read` "
+        "where nothing else is said, `align` the size of an element. Extents are expressions over scalar arguments, params "
+        "and `define`; 0 is an extent. `contiguous` names the fastest axis (default: the last). Buffers do not overlap "
+        "unless both say `noalias: false`.",
         ("scalar_argument", "buffer_argument", "vector_argument"),
     ),
     (
@@ -45,10 +88,25 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "bytes of a row by the number of the row (`none` does not).",
         ("memory", "memory_schedule"),
     ),
-    ("Launch", "The names are the ids in the body, as `index` with exact ranges.", ("launch", "kernel_schedule")),
+    (
+        "Launch",
+        "At most three names each, x first. They are the ids in the body, as `index` with exact ranges. Sizes are static, "
+        "counts may depend on scalar arguments; without `workgroups` there is one. Where the first size is "
+        "`target.subgroup_size`, it is the lane, and the others are the same for a subgroup.",
+        ("launch", "kernel_schedule"),
+    ),
     (
         "Statements",
-        "One leading key names the statement.",
+        "One leading key names the statement. `let` names a value, `var` declares a variable with its first value and "
+        "type, `set` changes variables (every right side sees the old values); names are visible to the end of their "
+        "block and are never shadowed. A loop carries exactly the variables that its body sets. `if` may differ between "
+        "work-items unless something inside forbids it. There is no `break`: guard, or clamp the bound. `while` tests "
+        "before each round. `atomic` does one of `add`, `min`, `max`, `and`, `or`, `xor`, `exchange` on an element of a "
+        "buffer or of workgroup memory, relaxed; `as` names the old value. `apply` expands a motif in place; its results "
+        "are read as `NAME.result` with the name after `as`. `outside: v` on `let`, `var`, `set` and `view`: elements of "
+        "ranges (`c:+n`) beyond an extent are not read and count as v; `outside: skip` on `store` leaves them unwritten. A "
+        "range must otherwise be proven to be inside. `barrier: workgroup` orders workgroup memory, `global` buffers too. "
+        "`assume` promises a condition.",
         ("let", "var", "set", "store", "atomic", "for", "while", "if", "apply", "barrier", "assume"),
     ),
     (
@@ -99,7 +157,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Checks and benchmarks",
-        "Formulas are computed in exact integers and float64, then rounded once.",
+        CHECKS,
         ("check", "tolerance", "reference", "benchmark"),
     ),
 )
@@ -145,7 +203,7 @@ FUNCTIONS: dict[str, str] = {
 
 COLLECTIVES: dict[str, str] = {
     "subgroup.sum .min .max .any .all (x, cluster=n)": "pairs at lane distance 1, 2, 4, ...: the same bits on every device with that subgroup size",
-    "subgroup.broadcast(x, lane) .shuffle(x, lane) .shuffle_xor(x, mask) .scan_sum(x)": "reading an inactive or absent lane is a finding",
+    "subgroup.broadcast(x, lane) .shuffle(x, lane) .shuffle_xor(x, mask) .scan_sum(x)": "`broadcast` wants one lane for all, `shuffle` takes any, the mask is static, the scan includes the lane itself; reading an inactive or absent lane is a finding",
     "workgroup.sum .min .max .any .all (x)": "subgroups first, then their results in ascending order",
     "subgroup.lane, subgroup.id": "ids inside the workgroup",
 }
@@ -154,7 +212,7 @@ COLLECTIVES: dict[str, str] = {
 def _rule_type(rule: dict[str, Any]) -> str:
     wants = rule.get("meta", {}).get("wants")
     allowed = rule.get("allowed") or rule.get("words")
-    if allowed:
+    if allowed and "branch" not in rule:  # words alone, no mapping beside them
         return ", ".join(f"`{value}`" for value in allowed)
     if wants:
         return str(wants)
@@ -172,6 +230,8 @@ def _schema_table(name: str, schema: dict[str, dict[str, Any]]) -> list[str]:
 
 def page() -> str:
     """The text of `docs/spec-reference.md`."""
+    from specgen.binding.names import TARGET_FACTS
+    from specgen.binding.types import SCALARS
     from specgen.diagnostics.catalogue import CATALOGUE
     from specgen.schema import tables
 
@@ -180,6 +240,8 @@ def page() -> str:
         lines += [f"## {title}", "", text, ""]
         for name in names:
             lines += _schema_table(name, tables.schema(name))
+    facts = ", ".join(f"`{fact}`" for fact in TARGET_FACTS)
+    lines += [TYPES.format(types="`, `".join(SCALARS), facts=facts)]
     lines += [EXPRESSIONS, "| function | exactly |", "|---|---|"]
     lines += [f"| `{' '.join(names.split())}` | {meaning} |" for names, meaning in FUNCTIONS.items()]
     lines += [
