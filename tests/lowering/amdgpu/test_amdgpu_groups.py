@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -492,3 +493,36 @@ def test_a_counter_is_narrower_than_its_last_sum(target: str) -> None:
     for n in (0, 1, 8, 100):
         out = _both(text, "f", {"n": n, "out": np.zeros(GROUP, np.int64)}, target)
         assert set(out.tolist()) == {5 + sum(range(0, n, 7))}
+
+
+def _put_together(name: str, random: Random) -> tuple[str, list[int]]:
+    """A kernel that stores eight halves, loaded from places of `x_in` that the list tells (below 0: the lane's own)."""
+    places = [random.choice([-1 - random.randrange(4), random.randrange(30)]) for _ in range(random.choice([2, 3, 4]))]
+    chosen = [random.randrange(len(places)) for _ in range(8)]
+    body = THREAD + "%c0 = arith.constant 0 : index\n%c5 = arith.constant 5 : index\n"
+    for number, place in enumerate(places):
+        body += f"%o{number} = arith.constant {abs(place)} : index\n"
+        body += f"%a{number} = arith.addi %t, %o{number} : index\n" if place < 0 else ""
+        body += f"%x{number} = memref.load %x_in[%{'a' if place < 0 else 'o'}{number}] : memref<100xf16>\n"
+    values = ", ".join(f"%x{k}" for k in chosen)
+    body += f'%v = "vector.from_elements"({values}) : ({", ".join(["f16"] * 8)}) -> vector<8xf16>\n'
+    body += "scf.for %i = %c0 to %t step %c5 {\nmemref.store %x0, %last[%t] : memref<64xf16>\n}\n"
+    body += "vector.store %v, %out[%t, %c0] : memref<64x8xf16>, vector<8xf16>"
+    shapes = {"x_in": "100xf16", "out": "64x8xf16", "last": "64xf16"}
+    arguments = [buffer(n, s, "read" if n == "x_in" else "write", noalias=False) for n, s in shapes.items()]
+    return kernel(name, arguments, body), [places[k] for k in chosen]
+
+
+@pytest.mark.parametrize("target", [*RUN_ON, "gfx1100"])
+def test_vectors_of_halves_hold_what_they_were_made_of(target: str) -> None:
+    random = Random(5)
+    kernels = {f"f{n}": _put_together(f"f{n}", random) for n in range(24)}
+    text = module(*(k for k, _ in kernels.values()))
+    x = np.arange(1, 101).astype(np.float16)
+    for name, (_, places) in kernels.items():
+        args = {"x_in": x, "out": np.zeros(512, np.float16), "last": np.zeros(64, np.float16)}
+        run = emulate(text, target, name, args)
+        lane = np.arange(64)[:, None]
+        expected = x[np.where(np.array(places) < 0, lane - np.array(places), places)]
+        assert run.findings == ()
+        np.testing.assert_array_equal(run.outputs["out"].reshape(64, 8), expected)
