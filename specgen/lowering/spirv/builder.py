@@ -124,6 +124,8 @@ class Builder:
     bound: int = 1
     integers: dict[int, int] = field(default_factory=dict)
     """Values of integer constants by id, in signed form."""
+    floats: dict[int, float] = field(default_factory=dict)
+    """Values of float constants by id."""
     named: dict[tuple[str, str], Id] = field(default_factory=dict)
     """Strings and built-in variables that functions share."""
     _unique: dict[tuple[str, tuple[Operand, ...], Id | None], Id] = field(default_factory=dict)
@@ -197,14 +199,14 @@ class Builder:
         if kind == "bool":
             return self.unique("OpConstantTrue" if value else "OpConstantFalse", type=self.type(kind))
         if kind[0] == "f":
-            words = float_words(kind, float(value))
-        else:
-            whole = int(value) % (1 << REGISTER_BITS[kind])
-            words = (whole & 0xFFFFFFFF, whole >> 32) if kind == "u64" else (whole,)
-            made = self.unique("OpConstant", *words, type=self.type(kind))
-            self.integers[made] = whole - (whole >> (REGISTER_BITS[kind] - 1) << REGISTER_BITS[kind])
+            made = self.unique("OpConstant", *float_words(kind, float(value)), type=self.type(kind))
+            self.floats[made] = float(value)
             return made
-        return self.unique("OpConstant", *words, type=self.type(kind))
+        whole = int(value) % (1 << REGISTER_BITS[kind])
+        words = (whole & 0xFFFFFFFF, whole >> 32) if kind == "u64" else (whole,)
+        made = self.unique("OpConstant", *words, type=self.type(kind))
+        self.integers[made] = whole - (whole >> (REGISTER_BITS[kind] - 1) << REGISTER_BITS[kind])
+        return made
 
     @functools.cached_property
     def glsl(self) -> Id:

@@ -8,6 +8,7 @@ of scalars: SPIR-V vectors end at four components and drivers take them apart an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -250,7 +251,18 @@ class Emitter:
         return a if y == 1 else self.op("OpIMul", kind, a, b)
 
     def select(self, kind: str, condition: Id, a: Id, b: Id) -> Id:
-        """`a` where the condition holds, else `b`."""
+        """`a` where the condition holds, else `b`.
+
+        Mesa 22.3 takes the choice between a one and a zero for the truth value as a float, its sign in front, whatever
+        sign the zero has. Where that is another zero, the choice is made between integers and converted.
+        """
+        values = [self.builder.floats.get(x) for x in (a, b)]
+        for x, y in (values, values[::-1]):
+            if x is None or y != 0 or abs(x) != 1 or math.copysign(1, y) == x:
+                continue
+            sides = [self.const("u32", -int(abs(v or 0.0))) for v in values]
+            made = self.op("OpConvertSToF", kind, self.op("OpSelect", "u32", condition, *sides))
+            return made if x == -1 else self.op("OpFNegate", kind, made)
         return self.op("OpSelect", kind, condition, a, b)
 
     # Values

@@ -269,3 +269,30 @@ def test_select(type_: str) -> None:
     operation = f"%c = arith.cmpi ult, %x, %h : index\n%r = arith.select %c, %a0, %a1 : {type_}"
     out = support.elementwise("%h = arith.constant 7 : index\n" + operation, [left, right], [type_] * 2, type_)
     np.testing.assert_array_equal(out, np.where(np.arange(32) < 7, left, right))
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_zeros_keep_their_signs(type_: str) -> None:
+    """Constants that a driver was seen to fold to the other zero: choices between one and zero, and magnitudes."""
+    pairs = [(a, b) for a in (1.0, -1.0) for b in (0.0, -0.0)]
+    pairs += [(b, a) for a, b in pairs]
+    given = np.array([1, 2, 1, 2], np.int32)
+    head = "%k1 = arith.constant 1 : i32\n%c = arith.cmpi eq, %a0, %k1 : i32\n"
+    for a, b in pairs:
+        constants = f"%p = arith.constant {a!r} : {type_}\n%q = arith.constant {b!r} : {type_}\n"
+        out = support.elementwise(f"{head}{constants}%r = arith.select %c, %p, %q : {type_}", [given], ["i32"], type_)
+        assert_bits(out, np.where(given == 1, a, b).astype(support.DTYPES[type_]))
+        out = support.elementwise(
+            f"{head}{constants}%s = arith.select %c, %p, %q : {type_}\n%r = math.absf %s : {type_}",
+            [given],
+            ["i32"],
+            type_,
+        )
+        assert_bits(out, np.abs(np.where(given == 1, a, b)).astype(support.DTYPES[type_]))
+    for name, one in (("sitofp", -1), ("uitofp", 1)):
+        out = support.elementwise(f"{head}%r = arith.{name} %c : i1 to {type_}", [given], ["i32"], type_)
+        assert_bits(out, np.where(given == 1, one, 0).astype(support.DTYPES[type_]))
+    out = support.elementwise(
+        f"%z = arith.constant -0.0 : {type_}\n%r = math.absf %z : {type_}", [given], ["i32"], type_
+    )
+    assert_bits(out, np.zeros(4, support.DTYPES[type_]))
