@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from specgen.binding import convert
 from specgen.binding.context import UNKNOWN, Context
@@ -50,6 +51,8 @@ def arguments(ctx: Context) -> tuple[Param, ...]:
 PUSH_CONSTANT_BYTES = 128
 """What every Vulkan device takes (Vulkan 1.3, "Required Limits": the least `maxPushConstantsSize`)."""
 _ADDRESS_BYTES = 8
+_MOST_BYTES = 1 << 63
+"""A buffer is smaller: offsets are signed 64-bit numbers."""
 
 
 def check_passed(ctx: Context, args: tuple[Param, ...]) -> None:
@@ -187,6 +190,10 @@ def _buffer(ctx: Context, arg: BufferArg) -> dict[str, Param]:
         return {}
     order = (*(i for i in range(len(axes)) if i != fast), fast)
     shape = tuple(known[i].static for i in order)
+    bytes_ = prod(n for n in shape if n is not None) * element.size
+    if bytes_ >= _MOST_BYTES and 0 not in shape:
+        message = f"`{arg.name.text}` has at least {bytes_} bytes; offsets have 63 bits."
+        ctx.report("SG-SHAPE", message, at=arg.span, found=str(bytes_), hint="Make it smaller, or cut it in parts.")
     ir = memref(shape, element)
     declared, promises = _declared(element, ends)
     ssa = arg.name.text

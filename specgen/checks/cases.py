@@ -22,6 +22,9 @@ from specgen.checks.values import FormulaError
 from specgen.diagnostics import DiagnosticError, Span
 from specgen.expressions import evaluate_formula, parse_expression
 
+MOST_BYTES = 1 << 40
+"""Of one buffer of a case: beyond any host, so that a size that is no size is told before memory is asked for."""
+
 Row = Mapping[str, Any]
 """Values of one case by name: arguments, params, policies and free names."""
 
@@ -178,6 +181,9 @@ def prepare(signature: Signature, check: Check, case: Row) -> Inputs:
     known = {**signature.constants, **scalars}
     shapes = {name: _shape(buffer, known) for name, buffer in signature.buffers.items()}
     backed = {n: _backed(check, signature, names, n, prod(shape)) for n, shape in shapes.items()}
+    for name, count in backed.items():
+        if count * signature.buffers[name].type.dtype.itemsize > MOST_BYTES:
+            raise FormulaError(f"backing of `{name}`: {count} elements of `{name}` are more than a machine holds")
     given: dict[str, Contents] = {}
     for name, content in check.given.items():
         if name in signature.buffers:

@@ -222,14 +222,13 @@ class _Strength:
             return None
         self.found += check_tolerance(case, check)
         self.promised(case, check)
-        if check.backing:
-            self.backed(case, check)
+        self.backed(case, check)
         return check
 
     def backed(self, case: model.Case, check: Check) -> None:
-        """Whether every case backs its buffers with a part of them."""
+        """Whether every case backs its buffers with a part of them that a machine can hold."""
         given = {n: g for n, g in check.given.items() if n in self.signature.scalars}
-        for values in check.cases():
+        for values in check.cases() if check.backing else [max(check.cases(), key=_demand)]:
             try:
                 prepare(self.builds.of(check, values), dataclasses.replace(check, given=given), values)
             except FormulaError as error:
@@ -431,6 +430,8 @@ class _Strength:
         expr = next((e for n, e in entries if n.text == name and isinstance(e, Expr)), None)
         span = source.name.span if expr is None else expr.span_of(error.node)
         hint = "A formula may name axes, case names, arguments, params and buffers with subscripts inside their shapes."
+        if section == "backing":
+            hint = "Say under `backing` how many elements exist, from 0 to what the shape has."
         self.report(span, f"{rest or error.message}.", hint)
 
 

@@ -79,14 +79,9 @@ class Suite:
         if check.needs_oracle() and not self.places.settings.allow_oracles:
             pytest.skip(f"check {check.name} runs Python of the spec's folder: allow it with --allow-oracles")
         cases = self.cases(check, where)
-        try:
-            results = self.results(check, where, cases)
-        except FormulaError as error:
-            pytest.fail(f"check {check.name}: {error.message}", pytrace=False)
-        except DeviceError as error:
-            if where.place.device == "interpreter" or isinstance(error, RunawayError):
-                pytest.fail(f"{where}: {error}", pytrace=False)
-            pytest.skip(f"{where.place}: {error}")
+        results, problem = self._tried(check, where, cases)
+        if problem is not None:
+            pytest.fail(problem, pytrace=False)
         for result in results:
             print(result.case, *(f"{name}: {text}" for name, text in result.tolerances.items()), sep="; ")
         failed = [r for r in results if not r.passed]
@@ -95,6 +90,21 @@ class Suite:
         if isinstance(check.expect, Reference) and not self._tells(check):
             message = f"check {check.name}: zeros would pass every case: the reference or its tolerance proves nothing"
             pytest.fail(message, pytrace=False)
+
+    def _tried(
+        self, check: Check, where: Where, cases: Sequence[Mapping[str, Any]]
+    ) -> tuple[Sequence[Result], str | None]:
+        """The verdicts, or why there are none; skips where the device cannot run this."""
+        try:
+            return self.results(check, where, cases), None
+        except FormulaError as error:
+            return (), f"check {check.name}: {error.message}"
+        except MemoryError as error:
+            return (), f"check {check.name}: a case does not fit the memory of this machine: {error}"
+        except DeviceError as error:
+            if where.place.device == "interpreter" or isinstance(error, RunawayError):
+                return (), f"{where}: {error}"
+            pytest.skip(f"{where.place}: {error}")
 
     def _tells(self, check: Check) -> bool:
         """Whether a kernel that leaves zeros fails any of the cases that ran last (formulas are judged before)."""

@@ -456,3 +456,11 @@ def test_a_value_that_does_not_stand_there_is_told() -> None:
     head = "policies:\n  depth: {default: 2.5, range: [1, 8]}\n"
     body = "- for: i\n  in: range(8)\n  schedule: {pipeline: depth}\n  do:\n  - let: {a: 1}"
     assert errors(body, head=head) == ["3:24 SG-TYPE a depth is an integer, not `depth`, which is 2.5."]
+
+
+def test_a_buffer_has_fewer_than_2_to_the_63_bytes() -> None:
+    args = ARGS.replace("row: 64, lane: 32", f"row: {2**56}, lane: 32")
+    body = "- store:\n    y[lane]: x[0, lane]"
+    hint = "[Make it smaller, or cut it in parts.]"
+    assert errors(body, args=args) == [f"-5:6 SG-SHAPE `x` has at least {2**63} bytes; offsets have 63 bits. {hint}"]
+    assert errors(body, args=args.replace(str(2**56), str(2**56 - 1))) == []

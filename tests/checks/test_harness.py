@@ -1,6 +1,7 @@
 """Cases and the harness with kernels that are right and kernels that are wrong in a known way."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from specgen.checks.cases import Check, Reference, Signature, expectations, prepare
 from specgen.checks.dtypes import TYPES, poison
 from specgen.checks.harness import Memo, run_check
+from specgen.checks.places import Place, Settings
+from specgen.checks.suite import Suite, Where
 from specgen.checks.values import FormulaError
-from specgen.devices.base import Finding, Run
+from specgen.devices.base import Finding, Run, RunawayError
 
 ROWS = (
     {"name": "row_count", "kind": "scalar", "type": "index"},
@@ -226,3 +229,27 @@ def test_references_are_python_of_the_folder(tmp_path):
     assert "returns no written buffer" in str(results[0])
     with pytest.raises(FormulaError, match="has no function absent"):
         run_check(signature, Check("r", given={"input": Reference("oracles.py", "absent")}, each=check.each), None, 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (MemoryError("no 9 GiB"), "check c: a case does not fit the memory of this machine: no 9 GiB"),
+        (FormulaError("no `q` here"), "check c: no `q` here"),
+        (RunawayError("still running"), "interpreter-x-default: still running"),
+    ],
+)
+def test_a_case_that_cannot_run_fails_in_one_line(error, text, monkeypatch):
+    """Without the chain of exceptions behind it: those are the tool's."""
+    suite = Suite.__new__(Suite)
+    suite.places = SimpleNamespace(settings=Settings())
+    monkeypatch.setattr(suite, "cases", lambda check, where: [{}])
+
+    def results(check, where, cases):
+        raise error
+
+    monkeypatch.setattr(suite, "results", results)
+    with pytest.raises(pytest.fail.Exception) as failure:
+        suite.check(Check("c", expect={"y": "1"}), Where(Place("interpreter", "x"), "default"))
+    assert str(failure.value) == text
+    assert failure.value.__context__ is None

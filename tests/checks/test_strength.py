@@ -193,3 +193,13 @@ def test_each_case_is_judged_by_the_build_that_it_runs_on(tmp_path):
         assert check_strength(loaded.spec, {"width": width, "half": width // 2}) == []
     weak = check("output: x[0, lane] if last < 7 or half != 4 else 0", each="count: [0], width: [8]")
     assert len(findings(tmp_path, weak, **shape)) == 1
+
+
+def test_sizes_that_no_machine_holds(tmp_path):
+    params = "params:\n  wide: {default: 1000000000000, range: [1, 1000000000000]}"
+    more = {"params": params, "shape": "{lane: 4}", "lanes": "wide"}
+    text = check("output: count * lane")
+    message = "8000000000000 elements of `x` are more than a machine holds."
+    assert findings(tmp_path, text, **more) == [("one", message)]
+    backed = check("output: count * lane", extra="    backing: {x: 4}\n")
+    assert findings(tmp_path, backed, **more) == []
