@@ -126,6 +126,13 @@ def measured(row: Any, rounds: int) -> dict[str, Any]:
     }
 
 
+def graph_cost() -> dict[str, float]:
+    """Microseconds of a kernel of torch that loads and stores 32 numbers, a thousand in a graph, for comparison."""
+    numbers = torch.zeros(32, device="cuda")
+    graph = Graph(lambda: numbers.add_(1), 1000)
+    return {"torch, in a CUDA graph": round(statistics.median(graph.sample() for _ in range(25)) * 1e6, 3)}
+
+
 def flat(name: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     """One record for each baseline: the best of torch's and of Triton's."""
     found = []
@@ -172,7 +179,7 @@ def main() -> int:
         started = time.perf_counter()
         if name == "dispatch":
             warm_up(lambda: rows.dispatch_costs(rows.Setting(device, options.kernels)))
-            held["dispatch_us"] = rows.dispatch_costs(rows.Setting(device, options.kernels))
+            held["dispatch_us"] = rows.dispatch_costs(rows.Setting(device, options.kernels)) | graph_cost()
             print(name, held["dispatch_us"])
             written(options.output, held)
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,9 @@ import numpy as np
 
 from specgen.devices.base import Artifact
 from specgen.devices.vulkan.arguments import push_block
-from specgen.devices.vulkan.device import VulkanDevice, VulkanKernel
+from specgen.devices.vulkan.device import VulkanDevice
+from specgen.devices.vulkan.session import Pipeline
+from specgen.devices.vulkan.uniform import BLOCK_BYTES, Blocks
 
 TARGET = "vulkan1.3-sg32"
 
@@ -34,6 +37,7 @@ class Memory:
 
     device: VulkanDevice
     held: dict[str, Any] = field(default_factory=dict)
+    blocks: list[Blocks] = field(default_factory=list)
 
     def put(self, name: str, contents: np.ndarray) -> None:
         """A buffer with these contents."""
@@ -65,6 +69,11 @@ class Memory:
         session.free(staging)
         return contents
 
+    def arguments(self, blocks: Sequence[bytes]) -> Blocks:
+        """Argument blocks, which live as long as the buffers."""
+        self.blocks.append(Blocks.of(self.device.session(), blocks, shared=self.device.memory_is_shared))
+        return self.blocks[-1]
+
     def _copied(self, copy: Callable[[], None]) -> None:
         session = self.device.session()
 
@@ -78,17 +87,22 @@ class Memory:
 
     def close(self) -> None:
         """Give the memory back."""
+        for blocks in self.blocks:
+            blocks.close()
         for buffer in self.held.values():
             self.device.session().free(buffer)
+        self.blocks.clear()
         self.held.clear()
 
 
 class Chain:
-    """Steps that run one after the other, each after the end of the one before."""
+    """Steps that run one after the other, each after the end of the one before, with their arguments in a buffer."""
 
     def __init__(self, device: VulkanDevice, folder: Path, steps: Sequence[Step], memory: Memory) -> None:
         self._session = device.session()
-        self._steps = [_recorded(device, folder, step, memory) for step in steps]
+        recorded = [_recorded(device, folder, step, memory) for step in steps]
+        self._steps = [(pipeline, grid) for pipeline, grid, _ in recorded]
+        self._blocks = memory.arguments([block for _, _, block in recorded])
 
     def sample(self, batch: int) -> float:
         """Seconds of one run of the sequence, over `batch` of them in one submission."""
@@ -98,10 +112,10 @@ class Chain:
             session.reset_stamps()
             session.barrier()
             session.stamp(0)
-            for _ in range(batch):
-                for kernel, push, grid in self._steps:
-                    session.dispatch(kernel.pipeline, push, grid)
-                    session.between_dispatches()
+            for number, times in itertools.groupby([*range(len(self._steps))] * batch):
+                pipeline, grid = self._steps[number]
+                session.bind(pipeline)
+                session.dispatch_each(pipeline, grid, self._blocks.set, [n * BLOCK_BYTES for n in times])
             session.stamp(1)
 
         session.record(body)
@@ -111,10 +125,10 @@ class Chain:
 
 def _recorded(
     device: VulkanDevice, folder: Path, step: Step, memory: Memory
-) -> tuple[VulkanKernel, bytes, tuple[int, int, int]]:
+) -> tuple[Pipeline, tuple[int, int, int], bytes]:
     output = folder / step.kernel
     artifact = Artifact.read(output, json.loads((output / "manifest.json").read_text(encoding="utf-8")), TARGET)
     kernel = device.load(artifact, step.entry)
     addresses = {name: memory.held[buffer].address for name, buffer in step.buffers.items()}
-    push = push_block(artifact.manifest["args"], step.scalars, addresses)
-    return kernel, push, kernel.grid(step.scalars, step.grid)
+    block = push_block(artifact.manifest["args"], step.scalars, addresses)
+    return kernel.repeated, kernel.grid(step.scalars, step.grid), block

@@ -44,7 +44,8 @@ Rows for which there is no device are skipped with the reason.
    {rounds.SETTLING} batch that is not counted and {rounds.SAMPLES} that are, with a timestamp of the device between
    batches. A batch is as many dependent dispatches as last `--min-time` / ({rounds.SAMPLES} * repetitions), at most
    {rounds.LARGEST_BATCH}; where a single one lasts {rounds.LONG} times as long, rounds have fewer batches. One global
-   memory barrier from compute to compute lies between two dispatches.
+   memory barrier from compute to compute lies between two dispatches, which read their arguments from a uniform buffer,
+   at an offset of their own: push constants would make every dispatch wait longer. Step 3 runs with push constants.
 7. **Ratios.** A round of B is set against A's time at that moment, interpolated between the rounds of A before and
    behind it, so that a drift of the clock cancels. The ratio is the median over the rounds, with an interval of order
    statistics that holds it with a probability of at least {CONFIDENCE:.1%}.

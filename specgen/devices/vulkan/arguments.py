@@ -1,4 +1,4 @@
-"""Arguments of a launch: where buffers lie in one allocation, and the bytes of the push-constant block."""
+"""Arguments of a launch: where buffers lie in one allocation, and the bytes of the block that the kernel reads."""
 
 from __future__ import annotations
 
@@ -123,17 +123,28 @@ def _bytes(array: Any) -> Any:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def push_block(rows: Sequence[Mapping[str, Any]], args: Arguments, addresses: Mapping[str, int]) -> bytes:
-    """The push constants: arguments in declaration order, naturally aligned, rounded up to words."""
-    block = b""
+def places(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """The byte of the argument block at which each argument starts: in declaration order, naturally aligned."""
+    found, end = {}, 0
     for row in rows:
+        size = 8 if row["kind"] == "buffer" else struct.calcsize("<" + FORMATS[row["type"]])
+        found[row["name"]] = -(-end // size) * size
+        end = found[row["name"]] + size
+    return found
+
+
+def push_block(rows: Sequence[Mapping[str, Any]], args: Arguments, addresses: Mapping[str, int]) -> bytes:
+    """The argument block, rounded up to words: the push constants of a dispatch."""
+    block, starts = b"", places(rows)
+    for row in rows:
+        name = row["name"]
         if row["kind"] == "buffer":
-            value = struct.pack("<Q", addresses[row["name"]])
+            value = struct.pack("<Q", addresses[name])
         else:
-            if row["name"] not in args:
-                raise DeviceError(f"argument {row['name']} is missing")
-            value = scalar_bytes(row["name"], row["type"], args[row["name"]])
-        block += b"\0" * (-len(block) % len(value)) + value
+            if name not in args:
+                raise DeviceError(f"argument {name} is missing")
+            value = scalar_bytes(name, row["type"], args[name])
+        block = block.ljust(starts[name], b"\0") + value
     return block + b"\0" * (-len(block) % 4)
 
 

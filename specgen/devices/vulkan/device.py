@@ -17,6 +17,7 @@ from specgen.devices.vulkan.arguments import Layout, push_block
 from specgen.devices.vulkan.requirements import Requirements, problems, requirements
 from specgen.devices.vulkan.session import Buffer, Pipeline, Session
 from specgen.devices.vulkan.strengthen import keep_denormals
+from specgen.devices.vulkan.uniform import arguments_in_uniform
 
 FILE = "kernel.spv"
 SMALLEST_ARENA = 1 << 20
@@ -37,7 +38,7 @@ class VulkanDevice:
 
     name: str = "vulkan"
     _session: Session | None = None
-    _pipelines: dict[tuple[bytes, str], Pipeline] = field(default_factory=dict)
+    _pipelines: dict[tuple[bytes, str, bool], Pipeline] = field(default_factory=dict)
     _arenas: dict[bool, Buffer] = field(default_factory=dict)
     _constants: dict[int, int] | None = None
 
@@ -84,24 +85,30 @@ class VulkanDevice:
         found = list(problems(needs, session.limits))
         if found:
             raise DeviceError(f"{symbol} cannot run on {session.limits.name}: {'; '.join(found)}")
-        key = (module, symbol)
-        if key not in self._pipelines:
-            self._pipelines[key] = self._compile(module, symbol, needs)
-        return VulkanKernel(self, artifact, symbol, self._pipelines[key], needs)
+        return VulkanKernel(self, artifact, symbol, self.pipeline(module, symbol, needs), needs)
 
-    def _compile(self, module: bytes, symbol: str, needs: Requirements) -> Pipeline:
+    def pipeline(self, module: bytes, symbol: str, needs: Requirements, *, uniform: bool = False) -> Pipeline:
+        """An entry point compiled, once; `uniform`: with its arguments in a uniform buffer."""
+        key = (module, symbol, uniform)
+        if key not in self._pipelines:
+            self._pipelines[key] = self._compile(module, symbol, needs, uniform)
+        return self._pipelines[key]
+
+    def _compile(self, module: bytes, symbol: str, needs: Requirements, uniform: bool) -> Pipeline:
         from specgen.devices.vulkan import probe
 
         session = self.session()
         if needs.specialized and self._constants is None:
             self._constants = probe.constants(session)
+        kept = keep_denormals(module, session.limits)
         return session.pipeline(
-            keep_denormals(module, session.limits),
+            arguments_in_uniform(kept) if uniform else kept,
             symbol,
             needs.push_constants,
             subgroup_size=needs.subgroup_size if session.limits.requires_size else None,
             full=needs.uses_subgroups,
             constants=self._constants if needs.specialized else None,
+            uniform=uniform,
         )
 
     def arena(self, size: int, *, host: bool) -> Buffer:
@@ -142,6 +149,11 @@ class VulkanKernel:
     symbol: str
     pipeline: Pipeline
     needs: Requirements
+
+    @property
+    def repeated(self) -> Pipeline:
+        """The pipeline for dispatches in a row, whose arguments are blocks of `uniform.Blocks`."""
+        return self.device.pipeline(self.artifact.files[FILE], self.symbol, self.needs, uniform=True)
 
     def grid(self, args: Arguments, grid: Grid | None) -> Grid:
         """The workgroup counts of a launch. Raises `DeviceError` beyond the device's limit."""

@@ -22,6 +22,12 @@ STRUCTURES = (
     "VkCommandBufferBeginInfo",
     "VkCommandPoolCreateInfo",
     "VkComputePipelineCreateInfo",
+    "VkDescriptorBufferInfo",
+    "VkDescriptorPoolCreateInfo",
+    "VkDescriptorPoolSize",
+    "VkDescriptorSetAllocateInfo",
+    "VkDescriptorSetLayoutBinding",
+    "VkDescriptorSetLayoutCreateInfo",
     "VkDeviceCreateInfo",
     "VkDeviceQueueCreateInfo",
     "VkFenceCreateInfo",
@@ -49,6 +55,7 @@ STRUCTURES = (
     "VkSpecializationInfo",
     "VkSpecializationMapEntry",
     "VkSubmitInfo",
+    "VkWriteDescriptorSet",
 )
 
 INSTANCE_COMMANDS = (
@@ -66,9 +73,11 @@ INSTANCE_COMMANDS = (
 
 DEVICE_COMMANDS = (
     "vkAllocateCommandBuffers",
+    "vkAllocateDescriptorSets",
     "vkAllocateMemory",
     "vkBeginCommandBuffer",
     "vkBindBufferMemory",
+    "vkCmdBindDescriptorSets",
     "vkCmdBindPipeline",
     "vkCmdCopyBuffer",
     "vkCmdDispatch",
@@ -79,12 +88,16 @@ DEVICE_COMMANDS = (
     "vkCreateBuffer",
     "vkCreateCommandPool",
     "vkCreateComputePipelines",
+    "vkCreateDescriptorPool",
+    "vkCreateDescriptorSetLayout",
     "vkCreateFence",
     "vkCreatePipelineLayout",
     "vkCreateQueryPool",
     "vkCreateShaderModule",
     "vkDestroyBuffer",
     "vkDestroyCommandPool",
+    "vkDestroyDescriptorPool",
+    "vkDestroyDescriptorSetLayout",
     "vkDestroyDevice",
     "vkDestroyFence",
     "vkDestroyPipeline",
@@ -101,6 +114,7 @@ DEVICE_COMMANDS = (
     "vkMapMemory",
     "vkQueueSubmit",
     "vkResetFences",
+    "vkUpdateDescriptorSets",
     "vkWaitForFences",
 )
 

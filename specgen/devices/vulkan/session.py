@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from specgen.devices.base import DeviceError
+from specgen.devices.base import DeviceError, Grid
 from specgen.devices.vulkan._gen import api
 from specgen.devices.vulkan.loader import address, device_commands, make
 from specgen.devices.vulkan.physical import Instance, Physical, feature_chain, switches
@@ -31,8 +31,8 @@ WANTED_FEATURES = (
 """Switched on where the device has them; everything else stays off."""
 
 DEVICE_LOCAL, HOST_VISIBLE, HOST_COHERENT, HOST_CACHED = 0x1, 0x2, 0x4, 0x8
-STORAGE_USAGE = 0x1 | 0x2 | 0x20 | 0x20000
-"""Copies in both directions, storage, device address."""
+USAGE = 0x1 | 0x2 | 0x10 | 0x20 | 0x20000
+"""Copies in both directions, uniform, storage, device address."""
 STAGE_COMPUTE, STAGE_TRANSFER, STAGE_HOST = 0x800, 0x1000, 0x4000
 BOTTOM_OF_PIPE = 0x2000
 SHADER_READ, SHADER_WRITE, TRANSFER_READ, TRANSFER_WRITE, HOST_READ, HOST_WRITE = (
@@ -44,6 +44,8 @@ SHADER_READ, SHADER_WRITE, TRANSFER_READ, TRANSFER_WRITE, HOST_READ, HOST_WRITE 
     0x4000,
 )
 COMPUTE_BIT = 0x20
+UNIFORM_DYNAMIC = 8
+"""A uniform buffer at an offset that is told with the dispatch."""
 FULL_SUBGROUPS = 0x2
 TIMESTAMP = 2
 STAMPS = 64
@@ -73,7 +75,14 @@ class Pipeline:
     handle: int
     layout: int
     module: int
-    push_bytes: int
+
+
+@dataclass(frozen=True)
+class ArgumentSet:
+    """A descriptor set with the buffer of argument blocks, alone in its pool."""
+
+    handle: int
+    pool: int
 
 
 class Session:
@@ -97,6 +106,7 @@ class Session:
         self.queries = self._created(
             "CreateQueryPool", api.VkQueryPoolCreateInfo, queryType=TIMESTAMP, queryCount=STAMPS
         )
+        self.argument_layout = self._argument_layout()
         self.lost = False
 
     def _create_device(self) -> ctypes.c_void_p:
@@ -135,7 +145,7 @@ class Session:
         """Memory of `size` bytes: the host's (cached and coherent if possible) or the device's own."""
         import numpy as np
 
-        handle = self._created("CreateBuffer", api.VkBufferCreateInfo, size=size, usage=STORAGE_USAGE)
+        handle = self._created("CreateBuffer", api.VkBufferCreateInfo, size=size, usage=USAGE)
         needs = api.VkMemoryRequirements()
         self.vk.GetBufferMemoryRequirements(self.device, handle, ctypes.byref(needs))
         visible = HOST_VISIBLE | HOST_COHERENT
@@ -167,6 +177,43 @@ class Session:
         self.vk.DestroyBuffer(self.device, buffer.handle, None)
         self.vk.FreeMemory(self.device, buffer.memory, None)
 
+    # Arguments in a uniform buffer
+
+    def _argument_layout(self) -> int:
+        binding = make(
+            api.VkDescriptorSetLayoutBinding,
+            descriptorType=UNIFORM_DYNAMIC,
+            descriptorCount=1,
+            stageFlags=COMPUTE_BIT,
+        )
+        return self._created(
+            "CreateDescriptorSetLayout", api.VkDescriptorSetLayoutCreateInfo, bindingCount=1, pBindings=binding
+        )
+
+    def argument_set(self, buffer: Buffer, block_bytes: int) -> ArgumentSet:
+        """A set for blocks of so many bytes anywhere in a buffer; given back by `drop_arguments`."""
+        size = make(api.VkDescriptorPoolSize, type=UNIFORM_DYNAMIC, descriptorCount=1)
+        pool = self._created(
+            "CreateDescriptorPool", api.VkDescriptorPoolCreateInfo, maxSets=1, poolSizeCount=1, pPoolSizes=size
+        )
+        layouts, handle = (ctypes.c_uint64 * 1)(self.argument_layout), ctypes.c_uint64()
+        wanted = make(api.VkDescriptorSetAllocateInfo, descriptorPool=pool, descriptorSetCount=1, pSetLayouts=layouts)
+        self.vk.AllocateDescriptorSets(self.device, ctypes.byref(wanted), ctypes.byref(handle))
+        place = make(api.VkDescriptorBufferInfo, buffer=buffer.handle, range=block_bytes)
+        write = make(
+            api.VkWriteDescriptorSet,
+            dstSet=handle.value,
+            descriptorCount=1,
+            descriptorType=UNIFORM_DYNAMIC,
+            pBufferInfo=place,
+        )
+        self.vk.UpdateDescriptorSets(self.device, 1, ctypes.byref(write), 0, None)
+        return ArgumentSet(handle.value, pool)
+
+    def drop_arguments(self, arguments: ArgumentSet) -> None:
+        """Destroy a set."""
+        self.vk.DestroyDescriptorPool(self.device, arguments.pool, None)
+
     # Pipelines
 
     def pipeline(
@@ -178,15 +225,20 @@ class Session:
         subgroup_size: int | None,
         full: bool,
         constants: dict[int, int] | None = None,
+        uniform: bool = False,
     ) -> Pipeline:
-        """Compile an entry point. `constants` are 32-bit specialization constants by id."""
+        """Compile an entry point. `constants` are 32-bit specialization constants by id; `uniform`: the arguments come
+        from an `ArgumentSet`, not from `push_bytes` of push constants."""
         code = ctypes.create_string_buffer(module, len(module))
         shader = self._created("CreateShaderModule", api.VkShaderModuleCreateInfo, codeSize=len(module), pCode=code)
         push = make(api.VkPushConstantRange, stageFlags=COMPUTE_BIT, size=push_bytes)
+        sets = (ctypes.c_uint64 * 1)(self.argument_layout)
         layout = self._created(
             "CreatePipelineLayout",
             api.VkPipelineLayoutCreateInfo,
-            pushConstantRangeCount=1 if push_bytes else 0,
+            setLayoutCount=1 if uniform else 0,
+            pSetLayouts=sets,
+            pushConstantRangeCount=0 if uniform or not push_bytes else 1,
             pPushConstantRanges=push,
         )
         stage = make(api.VkPipelineShaderStageCreateInfo, stage=COMPUTE_BIT, module=shader, pName=symbol.encode())
@@ -202,7 +254,7 @@ class Session:
         info.stage = stage
         handle = ctypes.c_uint64()
         self.vk.CreateComputePipelines(self.device, 0, 1, ctypes.byref(info), None, ctypes.byref(handle))
-        return Pipeline(handle.value, layout, shader, push_bytes)
+        return Pipeline(handle.value, layout, shader)
 
     def drop(self, pipeline: Pipeline) -> None:
         """Destroy a pipeline."""
@@ -213,7 +265,7 @@ class Session:
     # Commands
 
     def record(self, body: Callable[[], None]) -> None:
-        """Fill the command buffer: `body` calls `dispatch`, `copy`, `barrier` and `stamp`."""
+        """Fill the command buffer: `body` calls `dispatch`, `copy`, `barrier`, `stamp` and their like."""
         info = make(api.VkCommandBufferBeginInfo)
         self.vk.BeginCommandBuffer(self.commands, ctypes.byref(info))
         body()
@@ -233,7 +285,7 @@ class Session:
             raise
         self.vk.ResetFences(self.device, 1, fence)
 
-    def dispatch(self, pipeline: Pipeline, push: bytes, grid: tuple[int, int, int]) -> None:
+    def dispatch(self, pipeline: Pipeline, push: bytes, grid: Grid) -> None:
         """Record a dispatch with these push constants."""
         self.vk.CmdBindPipeline(self.commands, 1, pipeline.handle)
         if push:
@@ -244,19 +296,20 @@ class Session:
         """Record that the dispatches of `dispatch_each` run this pipeline."""
         self.vk.CmdBindPipeline(self.commands, 1, pipeline.handle)
 
-    def dispatch_each(self, pipeline: Pipeline, grid: tuple[int, int, int], pushes: Iterable[bytes]) -> None:
-        """Record a dispatch of the bound pipeline for each of these push constants, each behind a barrier after which
-        it sees what the last one wrote. Push constants that are the same object as the last ones stay as they are."""
-        dispatch, barrier, push_constants = self.vk.CmdDispatch, self.vk.CmdPipelineBarrier, self.vk.CmdPushConstants
+    def dispatch_each(self, pipeline: Pipeline, grid: Grid, arguments: ArgumentSet, starts: Iterable[int]) -> None:
+        """Record a dispatch of the bound pipeline (made with `uniform`) for each of these bytes at which its arguments
+        start, each behind a barrier after which it sees what the last one wrote."""
+        dispatch, barrier, bind = self.vk.CmdDispatch, self.vk.CmdPipelineBarrier, self.vk.CmdBindDescriptorSets
         commands, layout, between, stage = self.commands, pipeline.layout, ctypes.byref(BETWEEN), STAGE_COMPUTE
-        x, y, z = grid
-        bound = b""
-        for push in pushes:
+        handle, offset = ctypes.c_uint64(arguments.handle), ctypes.c_uint32()
+        sets, offsets = ctypes.byref(handle), ctypes.byref(offset)
+        bound = None
+        for start in starts:
             barrier(commands, stage, stage, 0, 1, between, 0, None, 0, None)
-            if push is not bound:
-                push_constants(commands, layout, COMPUTE_BIT, 0, len(push), push)
-                bound = push
-            dispatch(commands, x, y, z)
+            if start != bound:
+                offset.value = bound = start
+                bind(commands, 1, layout, 0, 1, sets, 1, offsets)
+            dispatch(commands, *grid)
 
     def copy(self, source: Buffer, target: Buffer, size: int, place: int = 0) -> None:
         """Record a copy of the first `size` bytes to byte `place`."""
@@ -277,11 +330,6 @@ class Session:
         )
         stages = STAGE_COMPUTE | STAGE_TRANSFER | STAGE_HOST
         self.vk.CmdPipelineBarrier(self.commands, stages, stages, 0, 1, ctypes.byref(memory), 0, None, 0, None)
-
-    def between_dispatches(self) -> None:
-        """Record that the next dispatch sees what the last one wrote."""
-        place, stage = ctypes.byref(BETWEEN), STAGE_COMPUTE
-        self.vk.CmdPipelineBarrier(self.commands, stage, stage, 0, 1, place, 0, None, 0, None)
 
     def reset_stamps(self) -> None:
         """Record that all timestamps are free; before `stamp`."""
@@ -304,6 +352,7 @@ class Session:
         """Destroy everything but buffers and pipelines, which their owners drop first."""
         if not self.lost:
             self.vk.DeviceWaitIdle(self.device)
+        self.vk.DestroyDescriptorSetLayout(self.device, self.argument_layout, None)
         self.vk.DestroyQueryPool(self.device, self.queries, None)
         self.vk.DestroyFence(self.device, self.fence, None)
         self.vk.DestroyCommandPool(self.device, self.pool, None)

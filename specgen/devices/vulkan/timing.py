@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from specgen.devices.base import Arguments, DeviceError, Grid, Timing, TimingPlan
-from specgen.devices.vulkan.arguments import CLOSEST_ALIGNMENT, Layout, Slot, push_block
+from specgen.devices.vulkan.arguments import CLOSEST_ALIGNMENT, Layout, Slot, places, push_block
 from specgen.devices.vulkan.session import STAMPS
+from specgen.devices.vulkan.uniform import BLOCK_BYTES, BLOCKS_AT_ONCE, Blocks
 
 if TYPE_CHECKING:
     from specgen.devices.vulkan.device import VulkanDevice, VulkanKernel
@@ -57,7 +58,8 @@ class Ring:
         shared = device.memory_is_shared
         self._buffer = self._session.buffer(self.sets * self._size, host=shared)
         self._fill(shared)
-        self._pushes: list[bytes | None] = [None] * self.sets
+        self.blocks = Blocks(self._session, self.sets, shared=shared)
+        self._write_blocks()
         self._turn = 0
 
     def _fill(self, shared: bool) -> None:
@@ -82,13 +84,20 @@ class Ring:
         session.submit()
         session.free(first)
 
-    def push(self, number: int) -> bytes:
-        """The push constants of a set."""
-        known = self._pushes[number]
-        if known is None:
-            place = self._buffer.address + number * self._size
-            known = self._pushes[number] = push_block(self._rows, self._args, self._layout.addresses(place))
-        return known
+    def _write_blocks(self) -> None:
+        """The arguments of each set: those of the first, with addresses that go up by the size of a set."""
+        import numpy as np
+
+        block = push_block(self._rows, self._args, self._layout.addresses(self._buffer.address))
+        first = np.frombuffer(block.ljust(BLOCK_BYTES, b"\0"), np.uint8)
+        starts = places(self._rows)
+        for begin in range(0, self.sets, BLOCKS_AT_ONCE):
+            numbers = np.arange(begin, min(begin + BLOCKS_AT_ONCE, self.sets), dtype=np.uint64)
+            made = np.tile(first, (len(numbers), 1))
+            for slot in self._layout.slots:
+                field = made[:, starts[slot.name] : starts[slot.name] + 8]
+                field[:] = (field.copy().view("<u8")[:, 0] + numbers * np.uint64(self._size))[:, None].view(np.uint8)
+            self.blocks.write(begin, made)
 
     def turns(self, count: int) -> list[int]:
         """The sets of the next `count` dispatches."""
@@ -115,6 +124,7 @@ class Ring:
 
     def close(self) -> None:
         """Give the memory back."""
+        self.blocks.close()
         self._session.free(self._buffer)
 
 
@@ -127,7 +137,7 @@ class Prepared:
     def __init__(
         self, kernel: VulkanKernel, args: Arguments, grid: Grid | None = None, sets: int = 1, ring: Ring | None = None
     ) -> None:
-        self._kernel = kernel
+        self._pipeline = kernel.repeated
         self._session: Session = kernel.device.session()
         self._grid = kernel.grid(args, grid)
         self._own = Ring(kernel.device, kernel.artifact.manifest["args"], args, sets) if ring is None else None
@@ -137,11 +147,11 @@ class Prepared:
         """Seconds of one dispatch for each of `count` batches (below `STAMPS`) of one submission.
 
         A batch is `batch` dispatches, each after the end of the one before; one global memory barrier from compute to
-        compute lies between them, and the pipeline is bound once.
+        compute lies between them, the pipeline is bound once, and each finds its arguments in a uniform buffer.
         """
         if not 0 < count < STAMPS:
             raise ValueError(f"1 to {STAMPS - 1} batches a submission, not {count}")
-        session, pipeline = self._session, self._kernel.pipeline
+        session, pipeline, blocks = self._session, self._pipeline, self.ring.blocks.set
 
         def body() -> None:
             session.reset_stamps()
@@ -149,8 +159,8 @@ class Prepared:
             session.bind(pipeline)
             session.stamp(0)
             for number in range(count):
-                pushes = [self.ring.push(turn) for turn in self.ring.turns(batch)]
-                session.dispatch_each(pipeline, self._grid, pushes if 0 not in self._grid else ())
+                starts = [turn * BLOCK_BYTES for turn in self.ring.turns(batch)]
+                session.dispatch_each(pipeline, self._grid, blocks, starts if 0 not in self._grid else ())
                 session.stamp(number + 1)
 
         session.record(body)

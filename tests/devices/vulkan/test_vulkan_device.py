@@ -16,7 +16,7 @@ from specgen import devices
 from specgen.devices.base import Artifact, Device, DeviceError, Kernel, TimingPlan
 from specgen.devices.vulkan import requirements as needs
 from specgen.devices.vulkan._gen import api
-from specgen.devices.vulkan.arguments import GUARD_BYTES, GUARD_PATTERN, Layout, push_block, scalar_bytes
+from specgen.devices.vulkan.arguments import GUARD_BYTES, GUARD_PATTERN, Layout, places, push_block, scalar_bytes
 from specgen.devices.vulkan.device import VulkanDevice
 from specgen.devices.vulkan.strengthen import denormal_widths, keep_denormals
 from specgen.devices.vulkan.timing import Prepared
@@ -269,6 +269,7 @@ def test_push_constants_follow_the_abi() -> None:
     block = push_block(rows, {"a": -1, "b": 1.0, "c": -2, "d": True, "e": 1.0, "f": 1.0}, {"p": 0x1122334455667788})
     expected = "8877665544332211 ff00 003c 00000000 feffffffffffffff 01000000 0000803f 803f 0000"
     assert block.hex() == expected.replace(" ", "")
+    assert places(rows) == {"p": 0, "a": 8, "b": 10, "c": 16, "d": 24, "e": 28, "f": 32}
 
 
 def test_scalars_out_of_range_are_refused() -> None:

@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import vulkan_support as support
+from interpreter_exact import rounded as rounded_once
 
 pytestmark = pytest.mark.required_in_ci
 
@@ -205,7 +206,7 @@ def nearest(exact: Fraction, type_: str) -> float:
     return float(round(scaled) * Fraction(2) ** exponent)
 
 
-@pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("type_", TYPES)
 def test_fma_is_rounded_once(type_: str) -> None:
     dtype = support.DTYPES[type_]
     a, b = values(type_, 500, 4, 3)[5:], values(type_, 500, 5, 3)[5:]
@@ -225,6 +226,7 @@ TIES = {
     "f16": (1 + 2.0**-5, 1 + 2.0**-6, 2.0**-24),
     "bf16": (1 + 2.0**-4, 1 + 2.0**-4, 2.0**-40),
     "f32": (1 + 2.0**-12, 1 + 2.0**-12, 2.0**-60),
+    "f64": (1 + 2.0**-27, 1 + 2.0**-26, 2.0**-160),
 }
 
 
@@ -238,6 +240,44 @@ def test_fma_sees_what_breaks_a_tie(type_: str) -> None:
     expected = [nearest(v, type_) for v in exact]
     assert expected[0] != expected[1]
     assert [float(v) for v in out] == expected
+
+
+FARTHEST = {"f16": (-24, 15), "bf16": (-133, 127), "f32": (-126, 127), "f64": (-1074, 1023)}
+"""Exponents of the smallest and largest operands: f32 without subnormal numbers, which a device may flush."""
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_fma_at_the_ends_of_the_exponents(type_: str) -> None:
+    """Products that overflow or vanish beside an addend that brings them back or decides; subnormal results."""
+    random, dtype = np.random.default_rng(11), support.DTYPES[type_]
+    digits, least = {"f16": (11, -14), "bf16": (8, -126), "f32": (24, -126), "f64": (53, -1022)}[type_]
+    low, high = FARTHEST[type_]
+    numbers = []
+    for _ in range(600):
+        x = int(random.integers(low, high + 1))
+        middle = int(random.choice([0, least, least - digits, high + 1, 2 * least]))
+        y = min(max(middle + int(random.integers(-6, 7)) - x, low), high)
+        z = min(max(x + y + int(random.integers(-digits - 3, digits + 4)), low), high)
+        numbers.append([math.ldexp(random.choice([-1, 1]) * random.uniform(1, 1.99), v) for v in (x, y, z)])
+    numbers += [[math.ldexp(1, high), math.ldexp(1, high), s * math.inf] for s in (-1, 1)] + [[math.inf, 0.0, 1.0]]
+    a, b, c = (np.array(column).astype(dtype) for column in zip(*numbers, strict=True))
+    out = support.elementwise(f"%r = math.fma %a0, %a1, %a2 : {type_}", [a, b, c], [type_] * 3, type_)
+    triples = zip(*(v.astype(np.float64).tolist() for v in (a, b, c)), strict=True)
+    expected = np.array([_fma(type_, *triple) for triple in triples])
+    usual = np.abs(expected) >= 2.0**-126 if type_ == "f32" else np.ones(len(out), bool)
+    usual |= np.isnan(expected) | (expected == 0)
+    assert_bits(out[usual], expected.astype(dtype)[usual], a[usual], b[usual], c[usual])
+
+
+def _fma(type_: str, a: float, b: float, c: float) -> float:
+    if not all(map(math.isfinite, (a, b))):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return math.copysign(0.0, a) * math.copysign(1.0, b) + c
+    return rounded_once(exact, type_)
 
 
 def test_sums_are_contracted_only_when_allowed() -> None:

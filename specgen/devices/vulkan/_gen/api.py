@@ -113,6 +113,68 @@ class VkComputePipelineCreateInfo(ctypes.Structure):
     ]
 
 
+class VkDescriptorBufferInfo(ctypes.Structure):
+    STRUCTURE_TYPE = None
+    _fields_ = [
+        ("buffer", ctypes.c_uint64),
+        ("offset", ctypes.c_uint64),
+        ("range", ctypes.c_uint64),
+    ]
+
+
+class VkDescriptorPoolCreateInfo(ctypes.Structure):
+    STRUCTURE_TYPE = 33
+    _fields_ = [
+        ("sType", ctypes.c_int32),
+        ("pNext", ctypes.c_void_p),
+        ("flags", ctypes.c_uint32),
+        ("maxSets", ctypes.c_uint32),
+        ("poolSizeCount", ctypes.c_uint32),
+        ("pPoolSizes", ctypes.c_void_p),
+    ]
+
+
+class VkDescriptorPoolSize(ctypes.Structure):
+    STRUCTURE_TYPE = None
+    _fields_ = [
+        ("type", ctypes.c_int32),
+        ("descriptorCount", ctypes.c_uint32),
+    ]
+
+
+class VkDescriptorSetAllocateInfo(ctypes.Structure):
+    STRUCTURE_TYPE = 34
+    _fields_ = [
+        ("sType", ctypes.c_int32),
+        ("pNext", ctypes.c_void_p),
+        ("descriptorPool", ctypes.c_uint64),
+        ("descriptorSetCount", ctypes.c_uint32),
+        ("pSetLayouts", ctypes.c_void_p),
+    ]
+
+
+class VkDescriptorSetLayoutBinding(ctypes.Structure):
+    STRUCTURE_TYPE = None
+    _fields_ = [
+        ("binding", ctypes.c_uint32),
+        ("descriptorType", ctypes.c_int32),
+        ("descriptorCount", ctypes.c_uint32),
+        ("stageFlags", ctypes.c_uint32),
+        ("pImmutableSamplers", ctypes.c_void_p),
+    ]
+
+
+class VkDescriptorSetLayoutCreateInfo(ctypes.Structure):
+    STRUCTURE_TYPE = 32
+    _fields_ = [
+        ("sType", ctypes.c_int32),
+        ("pNext", ctypes.c_void_p),
+        ("flags", ctypes.c_uint32),
+        ("bindingCount", ctypes.c_uint32),
+        ("pBindings", ctypes.c_void_p),
+    ]
+
+
 class VkDeviceCreateInfo(ctypes.Structure):
     STRUCTURE_TYPE = 3
     _fields_ = [
@@ -797,6 +859,22 @@ class VkSubmitInfo(ctypes.Structure):
     ]
 
 
+class VkWriteDescriptorSet(ctypes.Structure):
+    STRUCTURE_TYPE = 35
+    _fields_ = [
+        ("sType", ctypes.c_int32),
+        ("pNext", ctypes.c_void_p),
+        ("dstSet", ctypes.c_uint64),
+        ("dstBinding", ctypes.c_uint32),
+        ("dstArrayElement", ctypes.c_uint32),
+        ("descriptorCount", ctypes.c_uint32),
+        ("descriptorType", ctypes.c_int32),
+        ("pImageInfo", ctypes.c_void_p),
+        ("pBufferInfo", ctypes.c_void_p),
+        ("pTexelBufferView", ctypes.c_void_p),
+    ]
+
+
 INSTANCE_COMMANDS: dict[str, tuple[Any, ...]] = {
     "vkCreateInstance": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkDestroyInstance": (None, ctypes.c_void_p, ctypes.c_void_p),
@@ -812,9 +890,11 @@ INSTANCE_COMMANDS: dict[str, tuple[Any, ...]] = {
 
 DEVICE_COMMANDS: dict[str, tuple[Any, ...]] = {
     "vkAllocateCommandBuffers": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
+    "vkAllocateDescriptorSets": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkAllocateMemory": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkBeginCommandBuffer": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p),
     "vkBindBufferMemory": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64),
+    "vkCmdBindDescriptorSets": (None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p),
     "vkCmdBindPipeline": (None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint64),
     "vkCmdCopyBuffer": (None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p),
     "vkCmdDispatch": (None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32),
@@ -825,12 +905,16 @@ DEVICE_COMMANDS: dict[str, tuple[Any, ...]] = {
     "vkCreateBuffer": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkCreateCommandPool": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkCreateComputePipelines": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
+    "vkCreateDescriptorPool": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
+    "vkCreateDescriptorSetLayout": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkCreateFence": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkCreatePipelineLayout": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkCreateQueryPool": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkCreateShaderModule": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
     "vkDestroyBuffer": (None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p),
     "vkDestroyCommandPool": (None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p),
+    "vkDestroyDescriptorPool": (None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p),
+    "vkDestroyDescriptorSetLayout": (None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p),
     "vkDestroyDevice": (None, ctypes.c_void_p, ctypes.c_void_p),
     "vkDestroyFence": (None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p),
     "vkDestroyPipeline": (None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p),
@@ -847,6 +931,7 @@ DEVICE_COMMANDS: dict[str, tuple[Any, ...]] = {
     "vkMapMemory": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p),
     "vkQueueSubmit": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint64),
     "vkResetFences": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p),
+    "vkUpdateDescriptorSets": (None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p),
     "vkWaitForFences": (ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64),
 }
 """By name: result type, then parameter types."""
