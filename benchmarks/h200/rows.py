@@ -311,12 +311,11 @@ class _Decode:
             "sequences": self.sequences,
             "heads": self.heads,
             "parts": parts,
+            "pages_each": pages_each,
             "pages_most": self.pages,
             "pool": self.sequences * self.pages,
         }
-        kernel = "decode_grouped"
-        if self.group == 1:
-            kernel, scalars = "decode_split", {**scalars, "pages_each": pages_each}
+        kernel = "decode_split" if self.group == 1 else "decode_grouped"
         names = ("lengths", "table", "q", "keys", "values", "tops", "totals", "sums")
         split = ours.Step(kernel, scalars, {name: name for name in names}, entry)
         join = ours.Step(
@@ -373,8 +372,6 @@ class _Decode:
 
     def row(self) -> Row:
         entries, sizes = (("default",), (8, 16, 32, 64))
-        if self.group > 1:
-            sizes = (32,)
         chains = {f"{entry}, {n} pages a part": self.chain(n, entry) for entry in entries for n in sizes}
         row = Row(chains, {**self.torch_runs(), "triton": self.triton_run}, 2 * self.keys.nbytes, 4, memory=self.memory)
         k, v = self.contiguous(self.keys).float(), self.contiguous(self.values).float()
