@@ -248,7 +248,7 @@ def page() -> str:
         "",
         "## Collectives",
         "",
-        "All of the subgroup or workgroup must take part (SG-COLL).",
+        "All of the subgroup or workgroup must take part, and a workgroup is made of whole subgroups (SG-COLL).",
         "",
         "| function | exactly |",
         "|---|---|",

@@ -38,7 +38,7 @@ def workgroup_total(ctx: Context) -> int:
 
 
 def require_subgroups(ctx: Context) -> bool:
-    """SG-COLL when the workgroup is not made of whole subgroups."""
+    """SG-COLL when the workgroup is not made of whole subgroups: what a workgroup computes together starts in them."""
     size, total = subgroup_size(ctx), workgroup_total(ctx)
     if not ctx.sizes or size is None or total % size == 0:
         return True
@@ -62,7 +62,7 @@ def call(ctx: Context, node: ast.Call) -> Result:
         return UNKNOWN
     known = [v for v in values if isinstance(v, Value)]
     ctx.node = node
-    if scope == "subgroup" and not require_subgroups(ctx):
+    if not require_subgroups(ctx):
         return UNKNOWN
     if name in REDUCTIONS:
         return _reduce(ctx, node, scope, name, known)

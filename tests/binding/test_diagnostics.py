@@ -464,3 +464,12 @@ def test_a_buffer_has_fewer_than_2_to_the_63_bytes() -> None:
     hint = "[Make it smaller, or cut it in parts.]"
     assert errors(body, args=args) == [f"-5:6 SG-SHAPE `x` has at least {2**63} bytes; offsets have 63 bits. {hint}"]
     assert errors(body, args=args.replace(str(2**56), str(2**56 - 1))) == []
+
+
+@pytest.mark.parametrize("call", ["subgroup.sum(n)", "subgroup.lane", "workgroup.sum(n)", "workgroup.any(n > 1)"])
+def test_a_workgroup_computes_together_in_whole_subgroups(call: str) -> None:
+    body = f"- let:\n    a: {call}"
+    told_ = "a workgroup of 32 is no multiple of the subgroup size 64, so lanes would be missing."
+    hint = "[Choose a size that 64 divides, or `requires` another subgroup size.]"
+    assert errors(body, target="gfx942") == [f"2:8 SG-COLL {told_} {hint}"]
+    assert errors(body, target="gfx1151") == []
