@@ -19,6 +19,9 @@ def command(code: tuple[str, ...]) -> None:
     except KeyError:
         import difflib
 
-        near = difflib.get_close_matches(key, list(catalogue.CATALOGUE), n=1)
+        known = list(catalogue.CATALOGUE)
+        near = [c for c in known if c.split()[-1].removeprefix("SG-") == key] or difflib.get_close_matches(
+            key, known, n=1
+        )
         fail(f"no diagnostic has the code {key}", f"nearest: {near[0]}" if near else "codes start with SG-")
     click.echo(text)

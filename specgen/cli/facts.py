@@ -42,7 +42,10 @@ def command(spec: str, target: str, entry: str, line: int | None, form: str, qui
     function = next(op for op in planned.source.body.block.ops if op.sym_name.data == entries[entry])
     rows = table(function, planned.instance, unnamed=verbose)
     if line is not None:
+        lines = sorted({n for n in map(_line, rows) if n is not None})
         rows = [row for row in rows if _line(row) == line]
+        if not rows:
+            fail(f"no value on line {line}", f"lines with values: {', '.join(map(str, lines))}")
     if form == "json":
         head = {"spec": planned.instance.name, "target": target, "entry": entry}
         print_json({**head, "facts": [row.as_dict() for row in rows]})

@@ -39,6 +39,16 @@ class LazyGroup(click.Group):
             return None
         return importlib.import_module(f"specgen.cli.{cmd_name}").command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from specgen.cli.common import fail, nearest
+
+            fail(f"no command {name}", nearest(name, COMMANDS) or f"commands: {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))

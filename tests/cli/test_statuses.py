@@ -10,7 +10,11 @@ MOTIF = SPECS / "streaming" / "sum_vector_rows.spec.yaml"
 BUILD = ("build", SUM_ROWS, "--target", "gfx1151", "-o", "out")
 
 WRONG_CALLS = {
-    "no command of that name": (("frobnicate",), "frobnicate"),
+    "no command of that name": (("frobnicate",), "commands: validate, build, test"),
+    "a misspelt command": (("validte",), "nearest: validate"),
+    "explain a rule by its number": (("explain", "p8"), "nearest: SG-LOOP P8"),
+    "explain a code without its beginning": (("explain", "type"), "nearest: SG-TYPE"),
+    "facts of a line without values": (("facts", SAXPY, "--line", "1"), "lines with values: "),
     "unknown flag": (("--frobnicate",), "frobnicate"),
     "validate without a path": (("validate",), "no path given"),
     "validate a missing path": (("validate", "nowhere.spec.yaml"), "no such file or folder: nowhere.spec.yaml"),
