@@ -194,8 +194,7 @@ def towards_zero(e: Emitter, scalar: Id, source: str, target: str) -> Id:
     if target == "f32":
         return _f64_towards_zero(e, scalar)
     if source == "f64":
-        # What was rounded to odd is cut to the same narrower number as the exact value.
-        scalar = _to_odd_f32(e, scalar)
+        scalar = _f64_towards_zero(e, scalar)
     return _f32_to_bf16_cut(e, scalar) if target == "bf16" else _f32_to_f16_cut(e, scalar)
 
 
