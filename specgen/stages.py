@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from specgen.diagnostics import Diagnostic, Source, Span, has_errors
+from specgen.diagnostics import Diagnostic, Note, Source, Span, has_errors
 from specgen.model import Spec
 
 if TYPE_CHECKING:
@@ -107,10 +107,44 @@ def schedule_instance(
         dump("expand", module)
     scheduled = schedule(module, dump=dump)
     sources = {s.source.name: s.source for s in _with_used(spec)}
-    found = (*diagnostics, *(_widened(d, sources) for d in scheduled.diagnostics))
+    told = scheduled.diagnostics
+    if has_errors(told):
+        told = _with_variants(spec, instance, module, told)
+    found = (*diagnostics, *(_widened(d, sources) for d in told))
     if has_errors(found):
         return Plan(target_name, None, found)
     return Plan(target_name, Planned(target_name, instance, text, module, scheduled), found)
+
+
+def _with_variants(
+    spec: Spec, instance: Instance, module: ModuleOp, found: Sequence[Diagnostic]
+) -> tuple[Diagnostic, ...]:
+    """The findings of a module; those that the default entry does not have say for which variant they hold.
+
+    Entries are scheduled once more, each alone: only where something was refused.
+    """
+    places = {variant.name.text: variant.name.span for variant in spec.variants}
+    alone = {entry.name: _alone(module, entry.symbol) for entry in instance.entries}
+    result = []
+    for finding in found:
+        owners = [name for name, own in alone.items() if finding in own]
+        if "default" not in owners and owners and owners[0] in places:
+            note = Note(places[owners[0]], f"for the variant `{owners[0]}`")
+            finding = dataclasses.replace(finding, notes=(*finding.notes, note))
+        result.append(finding)
+    return tuple(result)
+
+
+def _alone(module: ModuleOp, symbol: str) -> tuple[Diagnostic, ...]:
+    """What is said of one entry point."""
+    from specgen.schedule import schedule
+
+    copy = module.clone()
+    for function in list(copy.body.block.ops):
+        if function.sym_name.data != symbol:  # type: ignore[attr-defined]
+            function.detach()
+            function.erase()
+    return schedule(copy).diagnostics
 
 
 def _with_used(spec: Spec) -> list[Spec]:

@@ -86,7 +86,9 @@ class Shared:
     policies: Mapping[str, PolicyValue] = field(default_factory=dict)
     settings_used: set[str] = field(default_factory=set)
     loop_policies: set[str] = field(default_factory=set)
-    """Policies of the kernel that stand alone as a depth or factor."""
+    """Policies of the kernel that stand alone as a depth, factor or lead."""
+    leads: set[str] = field(default_factory=set)
+    """Those of them that stand as nothing but a lead."""
     used_elsewhere: set[str] = field(default_factory=set)
     """Policies of the kernel that are looked up outside of `schedule:`."""
     told: set[tuple[str, Span, str]] = field(default_factory=set)

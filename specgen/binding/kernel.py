@@ -200,7 +200,7 @@ class _Binder:
         )
 
     def serial(self, default: Entry, settings: Mapping[str, PolicyValue]) -> Entry | None:
-        """The spec without its schedule; policies that only stand as a depth or factor show as 1."""
+        """The spec without its schedule; policies that only stand as a depth or factor show as 1, as a lead as 0."""
         symbol = f"{self.spec.name.text}__serial"
         if _only_loops_are_scheduled(self.spec):
             made: Entry | None = replace(default, name="serial", symbol=symbol, body=_serial(default.body))
@@ -209,7 +209,8 @@ class _Binder:
         if made is None:
             return None
         only = self.shared.loop_policies - self.shared.used_elsewhere
-        shown = tuple((k, 1 if k in only and isinstance(v, int) else v) for k, v in default.policies)
+        idle = {name: int(name not in self.shared.leads) for name in only}
+        shown = tuple((k, idle[k] if k in idle and isinstance(v, int) else v) for k, v in default.policies)
         return replace(made, policies=shown)
 
     def variant(self, name: Identifier, values: Mapping[str, PolicyValue], at: Mapping[str, Span]) -> Entry | None:

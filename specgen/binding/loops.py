@@ -278,6 +278,10 @@ def _number(
     ctx: Context, expr: Expr, what: str, lo: int, hi: int, rule: str, words: tuple[str, ...] = ()
 ) -> int | str | None:
     if isinstance(expr.tree, ast.Name) and not ctx.path:
+        if what == "a lead" and expr.tree.id not in ctx.shared.loop_policies:
+            ctx.shared.leads.add(expr.tree.id)
+        elif what != "a lead":
+            ctx.shared.leads.discard(expr.tree.id)
         ctx.shared.loop_policies.add(expr.tree.id)
     held, ctx.static_code = ctx.static_code, f"SG-LOOP {'P1' if rule == 'P2' else rule}".strip()
     found = static(ctx, expr, f"{what} is static", words)

@@ -107,6 +107,8 @@ def _in_the_way(op: Operation, passed: Operation) -> str | None:
     """What of `passed` an early read must stay behind; None when nothing."""
     reads = [memory for _, inner in effects_of(op).ops if (memory := memory_of(inner)) is not None]
     for kind, inner in effects_of(passed).ops:
+        if inner.name == "memref.alloc":
+            continue  # of memory that the read does not touch: what it touches is among its operands
         if kind in (Kind.FENCE, Kind.OTHER):
             return describe(inner)
         if kind in _WRITES:

@@ -48,6 +48,34 @@ def test_a_finding_of_one_variant_names_it() -> None:
     assert [(n.span.line, n.message) for n in found.notes] == [(9, "for the variant `wide`")]
 
 
+def test_the_serial_entry_shows_what_has_no_effect_in_it() -> None:
+    head = """
+    policies:
+      depth: {default: 3, range: [1, 8]}
+      lead: {default: 2, range: [0, 3]}
+      both: {default: 2, range: [1, 3]}
+    """
+    body = """
+    - var: {a: f32(0)}
+    - for: i
+      in: range(n)
+      schedule: {pipeline: depth, lead: lead, unroll: both}
+      do:
+      - set: {a: "a + x[ids[i] if ids[i] >= 0 else 0, lane]"}
+    - for: i
+      in: range(n)
+      schedule: {pipeline: both, lead: both}
+      do:
+      - set: {a: "a + x[ids[i] if ids[i] >= 0 else 0, lane]"}
+    - store:
+        y[lane]: a
+    """
+    result = bound(body, head=head)
+    assert result.instance is not None, told(result.diagnostics)
+    assert dict(result.instance.entry("default").policies) == {"depth": 3, "lead": 2, "both": 2}
+    assert dict(result.instance.entry("serial").policies) == {"depth": 1, "lead": 0, "both": 1}
+
+
 def test_policies_of_dropped_branches_count_as_used() -> None:
     body = """
     - if: mode == twice

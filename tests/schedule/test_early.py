@@ -116,3 +116,33 @@ def test_a_store_that_may_alias_is_refused() -> None:
 def test_without_reads_there_is_nothing_to_do() -> None:
     spec = text("total * 2").replace("  bias: {buffer: f32, shape: {row: 16, lane: 64}}\n", "")
     assert refused(spec) == [("SG-LOOP", line_of(spec) + 1)]
+
+
+TILE = """\
+memory:
+  tile: {space: workgroup, type: f32, shape: {lane: 64}}
+policies:
+"""
+SHARED = '- store: {"tile[lane]": total}\n- barrier: workgroup\n- set: {total: "tile[63 - lane]"}\n'
+
+
+@pytest.mark.parametrize("store", ["", SHARED])
+def test_memory_of_the_kernel_is_not_in_the_way(store: str) -> None:
+    """It is allocated where the kernel begins, in front of every read."""
+    spec = text(store=SHARED).replace("policies:\n", TILE)
+    if not store:  # the read stands in front of whatever touches the memory
+        head, behind = spec.split("- var: {total: f32(1)}\n")
+        early = behind[behind.index("- let: {b:") : behind.index('- store: {"out')]
+        spec = f"{head}{early}- var: {{total: f32(1)}}\n{behind.replace(early, '')}"
+    assert refused(spec) == []
+    names = function(spec)
+    assert names.index("memref.load") < names.index("scf.for")
+    sweep(spec, launches())
+
+
+def test_memory_that_is_read_itself_is() -> None:
+    spec = text("tile[63 - lane]", '- store: {"tile[lane]": total}\n- barrier: workgroup\n').replace(
+        "policies:\n", TILE
+    )
+    spec = spec.replace("  bias: {buffer: f32, shape: {row: 16, lane: 64}}\n", "")
+    assert refused(spec) == [("SG-LOOP", line_of(spec))]
