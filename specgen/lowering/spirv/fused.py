@@ -258,9 +258,10 @@ def _scaled_bf16(e: Emitter, form: Form, parts: tuple[Id, Id], scale: Id) -> Id:
 
 
 def _is_below(e: Emitter, form: Form, near: Id, scale: Id) -> Id:
-    """Whether a float times 2^scale is below the normal numbers."""
+    """Whether a float other than zero is below the normal numbers when it is multiplied by 2^scale."""
     field = e.op("OpIAdd", "u32", _exponent(e, form, near), scale)
-    return e.op("OpSLessThan", "bool", field, e.const("u32", 1))
+    small = e.op("OpSLessThan", "bool", field, e.const("u32", 1))
+    return e.op("OpLogicalAnd", "bool", small, e.op("OpFOrdNotEqual", "bool", near, e.const(form.kind, 0.0)))
 
 
 def _steps(e: Emitter, scale: Id) -> tuple[Id, Id]:

@@ -260,6 +260,7 @@ def test_fma_at_the_ends_of_the_exponents(type_: str) -> None:
         z = min(max(x + y + int(random.integers(-digits - 3, digits + 4)), low), high)
         numbers.append([math.ldexp(random.choice([-1, 1]) * random.uniform(1, 1.99), v) for v in (x, y, z)])
     numbers += [[math.ldexp(1, high), math.ldexp(1, high), s * math.inf] for s in (-1, 1)] + [[math.inf, 0.0, 1.0]]
+    numbers += [[-1.0, -1.0, -1.0], [1.5, 2.0, -3.0], [0.0, -1.0, 0.0], [0.0, -1.0, -0.0]]
     a, b, c = (np.array(column).astype(dtype) for column in zip(*numbers, strict=True))
     out = support.elementwise(f"%r = math.fma %a0, %a1, %a2 : {type_}", [a, b, c], [type_] * 3, type_)
     triples = zip(*(v.astype(np.float64).tolist() for v in (a, b, c)), strict=True)
@@ -276,7 +277,7 @@ def _fma(type_: str, a: float, b: float, c: float) -> float:
         return c
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
-        return math.copysign(0.0, a) * math.copysign(1.0, b) + c
+        return a * b + c
     return rounded_once(exact, type_)
 
 

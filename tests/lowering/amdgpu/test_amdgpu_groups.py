@@ -526,3 +526,18 @@ def test_vectors_of_halves_hold_what_they_were_made_of(target: str) -> None:
         expected = x[np.where(np.array(places) < 0, lane - np.array(places), places)]
         assert run.findings == ()
         np.testing.assert_array_equal(run.outputs["out"].reshape(64, 8), expected)
+
+
+@pytest.mark.parametrize("target", RUN_ON)
+def test_halves_of_negative_zero_keep_their_sign(target: str) -> None:
+    """Constant zeros with a sign beside loaded halves, in either half of a register."""
+    body = THREAD + "%c0 = arith.constant 0 : index\n%z = arith.constant dense<-0.0> : vector<8xf16>\n"
+    body += "%m = arith.constant dense<[false, true, false, false, true, false, false, true]> : vector<8xi1>\n"
+    body += (
+        "%v = vector.maskedload %x_in[%c0], %m, %z : memref<64xf16>, vector<8xi1>, vector<8xf16> into vector<8xf16>\n"
+    )
+    body += "vector.store %v, %out[%t, %c0] : memref<64x8xf16>, vector<8xf16>"
+    text = module(kernel("f", [buffer("x_in", "64xf16"), buffer("out", "64x8xf16", "write")], body))
+    args = {"x_in": np.full(64, 3, np.float16), "out": np.zeros(512, np.float16)}
+    out = _both(text, "f", args, target)
+    assert out[:8].view(np.uint16).tolist() == [0x4200 if n in (1, 4, 7) else 0x8000 for n in range(8)]
