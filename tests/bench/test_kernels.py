@@ -75,6 +75,29 @@ def test_batches_of_a_submission_are_few() -> None:
 
 
 @pytest.mark.required_in_ci
+def test_arguments_are_written_as_sets_are_visited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ring of tiny sets has millions of them: blocks of arguments are made some at a time, here three."""
+    from specgen.devices.vulkan import timing
+    from specgen.devices.vulkan.uniform import Blocks
+
+    monkeypatch.setattr(timing, "BLOCKS_AT_ONCE", 3)
+    made: list[int] = []
+    write = Blocks.write
+    monkeypatch.setattr(Blocks, "write", lambda self, first, rows: (made.append(first), write(self, first, rows))[1])
+    device = support.device()
+    kernel, args = device.load(kernels.artifact("tick"), "tick"), kernels.tick_arguments()
+    ring = Ring(device, kernel.artifact.manifest["args"], args, 8)
+    prepared = Prepared(kernel, args, ring=ring)
+    prepared.sample(4)
+    assert made == [0, 3]
+    prepared.sample(7)
+    counts = [int(ring.contents(n, "count", np.int32)[31]) for n in range(8)]
+    ring.close()
+    assert made == [0, 3, 6]
+    assert counts == [2, 2, 2, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.required_in_ci
 def test_a_ring_in_the_devices_own_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a discrete GPU: filled from one set by copies on the device, and read back by one."""
     device = support.device()

@@ -59,7 +59,7 @@ class Ring:
         self._buffer = self._session.buffer(self.sets * self._size, host=shared)
         self._fill(shared)
         self.blocks = Blocks(self._session, self.sets, shared=shared)
-        self._write_blocks()
+        self._written: set[int] = set()
         self._turn = 0
 
     def _fill(self, shared: bool) -> None:
@@ -84,26 +84,30 @@ class Ring:
         session.submit()
         session.free(first)
 
-    def _write_blocks(self) -> None:
-        """The arguments of each set: those of the first, with addresses that go up by the size of a set."""
+    def _write_blocks(self, begin: int) -> None:
+        """The arguments of `BLOCKS_AT_ONCE` sets: those of the first set, with addresses that go up by a set's size."""
         import numpy as np
 
         block = push_block(self._rows, self._args, self._layout.addresses(self._buffer.address))
         first = np.frombuffer(block.ljust(BLOCK_BYTES, b"\0"), np.uint8)
         starts = places(self._rows)
-        for begin in range(0, self.sets, BLOCKS_AT_ONCE):
-            numbers = np.arange(begin, min(begin + BLOCKS_AT_ONCE, self.sets), dtype=np.uint64)
-            made = np.tile(first, (len(numbers), 1))
-            for slot in self._layout.slots:
-                field = made[:, starts[slot.name] : starts[slot.name] + 8]
-                field[:] = (field.copy().view("<u8")[:, 0] + numbers * np.uint64(self._size))[:, None].view(np.uint8)
-            self.blocks.write(begin, made)
+        numbers = np.arange(begin, min(begin + BLOCKS_AT_ONCE, self.sets), dtype=np.uint64)
+        made = np.tile(first, (len(numbers), 1))
+        for slot in self._layout.slots:
+            field = made[:, starts[slot.name] : starts[slot.name] + 8]
+            field[:] = (field.copy().view("<u8")[:, 0] + numbers * np.uint64(self._size))[:, None].view(np.uint8)
+        self.blocks.write(begin, made)
 
     def turns(self, count: int) -> list[int]:
-        """The sets of the next `count` dispatches."""
+        """The sets of the next `count` dispatches; their arguments are written where they are not yet, so nothing may
+        be being recorded."""
         first = self._turn
         self._turn = (first + count) % self.sets
-        return [(first + n) % self.sets for n in range(count)]
+        numbers = [(first + n) % self.sets for n in range(count)]
+        for begin in sorted({n - n % BLOCKS_AT_ONCE for n in numbers} - self._written):
+            self._write_blocks(begin)
+            self._written.add(begin)
+        return numbers
 
     def contents(self, number: int, name: str, dtype: Any) -> Any:
         """A copy of a buffer of a set as it is now."""
@@ -152,14 +156,14 @@ class Prepared:
         if not 0 < count < STAMPS:
             raise ValueError(f"1 to {STAMPS - 1} batches a submission, not {count}")
         session, pipeline, blocks = self._session, self._pipeline, self.ring.blocks.set
+        batches = [[turn * BLOCK_BYTES for turn in self.ring.turns(batch)] for _ in range(count)]
 
         def body() -> None:
             session.reset_stamps()
             session.barrier()
             session.bind(pipeline)
             session.stamp(0)
-            for number in range(count):
-                starts = [turn * BLOCK_BYTES for turn in self.ring.turns(batch)]
+            for number, starts in enumerate(batches):
                 session.dispatch_each(pipeline, self._grid, blocks, starts if 0 not in self._grid else ())
                 session.stamp(number + 1)
 
