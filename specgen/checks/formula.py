@@ -38,6 +38,8 @@ def evaluate(tree: ast.expr, scope: Scope, target: Target) -> Any:
     Raises `FormulaError`.
     """
     frame = frame_of(target)
+    if 0 in frame.shape:
+        return np.zeros(frame.shape, np.int64)  # nothing is evaluated for no element
     with np.errstate(all="ignore"):
         value = _Evaluator(Plain(), scope, target).value(tree, frame)
     if isinstance(value, (str, Vector)):
@@ -48,6 +50,8 @@ def evaluate(tree: ast.expr, scope: Scope, target: Target) -> Any:
 def magnitude(tree: ast.expr, scope: Scope, target: Target) -> tuple[Any, int]:
     """The sizes and the count of terms of a formula, for the bound of `derived` (see `domains`)."""
     frame = frame_of(target)
+    if 0 in frame.shape:
+        return np.zeros(frame.shape), 0
     domain = Bounded(target.type.accumulator_roundoff)
     with np.errstate(all="ignore"):
         value = domain.lift(_Evaluator(domain, scope, target).value(tree, frame))

@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from specgen.diagnostics import Diagnostic
-from specgen.ir.dialect import EARLY, FenceOp
+from specgen.ir.dialect import EARLY, ExtentsOp, FenceOp
 from specgen.ir.optable import OPS
 from specgen.schedule import policy
 from specgen.schedule.effects import WORKGROUP, Kind, effects_of, memory_of, space_of, used_values
@@ -77,6 +77,7 @@ class _Way:
         todo = [op]
         while todo:
             for value in used_values(todo.pop()):
+                first = max([first, *(position[user] + 1 for user in _sized(value) if user in position)])
                 number = _position(value, block, position)
                 if number is None or number in self.needed:
                     continue
@@ -92,6 +93,11 @@ class _Way:
     def passed(self) -> list[Operation]:
         """The ops between the earliest place and the read that do not move along."""
         return [self.ops[n] for n in range(self.first, self.place) if n not in self.needed]
+
+
+def _sized(value: SSAValue) -> Iterator[Operation]:
+    """What says how large a buffer is: it stands in front of every access."""
+    return (use.operation for use in value.uses if isinstance(use.operation, ExtentsOp) and use.index == 0)
 
 
 def _position(value: SSAValue, block: Block, position: dict[Operation, int]) -> int | None:

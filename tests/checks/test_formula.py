@@ -128,6 +128,16 @@ def test_rows_are_a_prefix():
     np.testing.assert_array_equal(value("flat + uniform(0, 1, 3)", part), value("flat + uniform(0, 1, 3)")[:2])
 
 
+@pytest.mark.parametrize("shape", [(0, LANES), (ROWS, 0)])
+def test_nothing_is_read_for_no_element(shape):
+    """Axes that are not empty must not be evaluated by themselves: `lane - 1` has an element below 0."""
+    empty = Target(TYPES["f32"], ("row", "lane"), shape)
+    for text in ("x[row, lane - 1] if lane > 0 else 0", "x[row - 1, 0] if row > 0 else 0", "ids[row - 1] // lane"):
+        assert value(text, empty).shape == shape
+        sizes, terms = formula.magnitude(parsed(text), SCOPE, empty)
+        assert (sizes.shape, terms) == (shape, 0)
+
+
 def test_permuted_memory_is_read_by_declared_axes():
     flat = np.arange(6, dtype=np.float32)
     buffer = Contents("t", TYPES["f32"], ("a", "b"), (2, 3), (1, 0), flat)

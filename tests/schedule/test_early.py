@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 
 from specgen import targets
 from specgen.ir import print_module
-from specgen.lowering import amdgpu
+from specgen.lowering import amdgpu, spirv
 
 TEXT = """\
 spec: 1
@@ -146,3 +146,14 @@ def test_memory_that_is_read_itself_is() -> None:
     )
     spec = spec.replace("  bias: {buffer: f32, shape: {row: 16, lane: 64}}\n", "")
     assert refused(spec) == [("SG-LOOP", line_of(spec))]
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1151", "vulkan1.3"])
+def test_the_size_of_a_buffer_stays_in_front_of_its_reads(target: str) -> None:
+    spec = text("bias[n, lane]").replace("shape: {row: 16, lane: 64}", "shape: {row: n + 1, lane: 64}")
+    names = function(spec)
+    sizes = [at for at, name in enumerate(names) if name == "motif.extents"]
+    assert sizes[-1] < names.index("memref.load") < names.index("scf.for")
+    module = plan(spec, target).scheduled.module
+    lowered = (spirv if target == "vulkan1.3" else amdgpu).lower(module, targets.load(target))
+    assert len(lowered.entries) == 2
