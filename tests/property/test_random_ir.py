@@ -95,13 +95,6 @@ def _program(seed: int, target: str) -> Program:
     return Programs(Random(seed), Options(lanes, small=vulkan, division=not vulkan)).program()
 
 
-def _told(array: np.ndarray, target: str) -> np.ndarray:
-    """The bits that count: Mesa 22.3 folds sums and products with a zero that it knows, whatever the zeros' signs."""
-    if target == VULKAN and array.dtype.kind not in "iu":
-        array = np.where(array == 0, np.zeros_like(array), array)
-    return bits(array)
-
-
 def _sweep(seeds: Iterable[int], names: tuple[str, ...]) -> tuple[Counter[str], set[str]]:
     """Run programs, each on one of the targets; how many on which, and the ops that they used."""
     counts: Counter[str] = Counter()
@@ -116,9 +109,7 @@ def _sweep(seeds: Iterable[int], names: tuple[str, ...]) -> tuple[Counter[str], 
         got = _run(module, target, args, program.groups)
         assert got.findings == (), (seed, target, got.findings)
         for name, expected in want.outputs.items():
-            np.testing.assert_array_equal(
-                _told(got.outputs[name], target), _told(expected, target), f"{name} of seed {seed} on {target}"
-            )
+            np.testing.assert_array_equal(bits(got.outputs[name]), bits(expected), f"{name} of seed {seed} on {target}")
         counts[target] += 1
         used |= program.used
     return counts, used
@@ -159,15 +150,15 @@ def test_programs_draw_every_op() -> None:
 
 
 @pytest.mark.slow
-def test_two_hundred_programs_on_the_emulator() -> None:
-    counts, _ = _sweep(range(1000, 1200), AMDGPU)
+def test_many_programs_on_the_emulator() -> None:
+    counts, _ = _sweep(range(1000, 1180), AMDGPU)
     assert set(counts) == set(AMDGPU)
 
 
 @pytest.mark.slow
 @pytest.mark.required_in_ci
-def test_two_hundred_programs_on_vulkan() -> None:
+def test_many_programs_on_vulkan() -> None:
     reason = vulkan_support.device().available()
     if reason is not None:
         pytest.skip(reason)
-    _sweep(range(2000, 2200), (VULKAN,))
+    _sweep(range(2000, 2180), (VULKAN,))

@@ -6,6 +6,9 @@ more than twice the bits plus two. f16 is native for what Vulkan rounds correctl
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from xdsl.dialects.arith import CmpfOp
 from xdsl.ir import Operation
 
@@ -35,6 +38,28 @@ def round_bf16(e: Emitter, scalar: Id) -> Id:
     return e.op("OpBitcast", "f32", e.op("OpBitwiseAnd", "u32", chosen, e.const("u32", 0xFFFF0000)))
 
 
+def _with_zero(e: Emitter, kind: str, name: str, sides: Sequence[Id]) -> Id | None:
+    """A product, sum or difference with a constant zero that Mesa 22.3 gets wrong, None for anything else.
+
+    It gives 0.0 for any product with 0.0, also of an infinity or a NaN, and -0.0 where two zeros should give 0.0.
+    """
+    a, b = sides
+    signs = [math.copysign(1, v) if (v := e.builder.floats.get(x)) == 0 else 0 for x in sides]
+    if name == "OpFMul" and 1 in signs:
+        negative = e.exact("OpFMul", kind, b if signs[0] == 1 else a, e.const(kind, -0.0))
+        return e.op("OpFNegate", kind, negative)
+    if name == "OpFAdd" and 1 in signs:
+        other = result = b if signs[0] == 1 else a
+    elif name == "OpFSub" and signs[1] == -1:
+        other = result = a
+    elif name == "OpFSub" and signs[0] == 1:
+        other, result = b, e.op("OpFNegate", kind, b)
+    else:
+        return None
+    zero = e.const(kind, 0.0)
+    return e.select(kind, e.op("OpFOrdEqual", "bool", other, zero), zero, result)
+
+
 def arithmetic(name: str, *, through_f32: bool = False) -> Row:
     """A core float instruction, element by element."""
 
@@ -48,7 +73,8 @@ def arithmetic(name: str, *, through_f32: bool = False) -> Row:
                 wide = emit(name, "f32", *(e.widened(s) for s in sides))
                 ids.append(e.op("OpFConvert", "f16", wide))
             else:
-                made = emit(name, kind, *sides)
+                folded = _with_zero(e, kind, name, sides)
+                made = emit(name, kind, *sides) if folded is None else folded
                 ids.append(round_bf16(e, made) if element == "bf16" else made)
         e.define(op.results[0], tuple(ids))
 

@@ -337,3 +337,18 @@ def test_zeros_keep_their_signs(type_: str) -> None:
         f"%z = arith.constant -0.0 : {type_}\n%r = math.absf %z : {type_}", [given], ["i32"], type_
     )
     assert_bits(out, np.zeros(4, support.DTYPES[type_]))
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_constant_zeros_do_not_win(type_: str) -> None:
+    """Products, sums and differences with a constant zero: of infinities, NaN and zeros of either sign."""
+    given = np.array([1.5, -2.0, *SPECIAL], support.DTYPES[type_])
+    wide = given.astype(np.float64)
+    for zero in (0.0, -0.0):
+        for name, function in ARITHMETIC.items():
+            with np.errstate(invalid="ignore"):
+                results = {"%a0, %z": function(wide, zero), "%z, %a0": function(zero, wide)}
+            for text, expected in results.items():
+                operation = f"%z = arith.constant {zero!r} : {type_}\n%r = {name} {text} : {type_}"
+                out = support.elementwise(operation, [given], [type_], type_)
+                assert_bits(out, np.asarray(expected).astype(support.DTYPES[type_]), given)
