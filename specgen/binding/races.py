@@ -143,7 +143,8 @@ class _Finder:
         if op.name == "arith.constant":
             number = op.attribute("value")
             known = isinstance(number, Elements) and op.results[0].type in ("index", "i1", "i32", "i64")
-            return np.int64(number.values[0]) if known else None  # type: ignore[union-attr]
+            # Unsigned ones beyond 2^63 as the bits that they are.
+            return np.int64((number.values[0] + 2**63) % 2**64 - 2**63) if known else None  # type: ignore[union-attr]
         if op.name == "gpu.thread_id":
             return self.ids[str(op.attribute("dimension"))]
         if op.name == "gpu.block_id":

@@ -63,6 +63,10 @@ FINE = {
     + "- for: k\n  in: range(2)\n  do:\n  - barrier: workgroup\n- let:\n    v: t[127 - lane]\n"
     + USE,
     "a place that nobody knows": STORE + "- let:\n    v: t[n]\n" + USE,
+    "a constant beyond 63 bits": STORE
+    + BARRIER
+    + "- let:\n    v: f32(u64(n) + u64(18446744073709551615)) + t[127 - lane]\n"
+    + USE,
     "two reads": BARRIER + "- let: {lane: line * 32 + column}\n- let:\n    v: t[5] + t[lane]\n" + USE,
 }
 

@@ -29,6 +29,9 @@ DTYPES: dict[str, Any] = {
     "i64": np.int64,
     "i16": np.int16,
     "u8": np.uint8,
+    "u16": np.uint16,
+    "u64": np.uint64,
+    "f64": np.float64,
 }
 
 

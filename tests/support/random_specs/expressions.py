@@ -14,8 +14,8 @@ from typing import Any
 from random_specs import values as v
 
 Env = dict[str, Any]
-INTEGER_TYPES = ("i8", "u8", "i16", "i32", "u32", "i64")
-FLOAT_TYPES = ("f32", "f16", "bf16")
+INTEGER_TYPES = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
+FLOAT_TYPES = ("f32", "f16", "bf16", "f64")
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Expressions:
             if form == "or":
                 return E(f"({a.text} or {b.text})", lambda env: a.value(env) or b.value(env), a.uses | b.uses | {"or"})
             return E(f"(not {a.text})", lambda env: not a.value(env), a.uses | {"not"})
-        kind = self.random.choice(["f32", "i32", "index", "index", "u8", "bf16"])
+        kind = self.random.choice(["f32", "i32", "index", "index", "u8", "bf16", "u64", "f64"])
         a, b = self.of(kind, depth - 1), self.of(kind, depth - 1)
         operator = self.random.choice(["<", "<=", ">", ">=", "==", "!="])
         compare: dict[str, Callable[[Any, Any], bool]] = {

@@ -17,7 +17,7 @@ from random_specs.expressions import Buffer, E, Env, Expressions, _fold
 Flow = Iterator[tuple[str, Any]]
 Action = Callable[[Env], "Iterator[tuple[str, Any]]"]
 SUBGROUP = 32
-DATA = ("f32", "f32", "f32", "i32", "i32", "f16", "bf16", "u8", "i16", "i64")
+DATA = ("f32", "f32", "f32", "i32", "i32", "f16", "bf16", "u8", "i16", "i64", "u64", "u16", "f64")
 
 
 class Memory:
