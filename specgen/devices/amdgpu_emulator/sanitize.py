@@ -65,9 +65,10 @@ _MANY: Final = 0xFFFF
 class LdsRaces:
     """Accesses of different waves to one place of workgroup memory that no barrier separates.
 
-    Each cell (of the smallest access width of the kernel, of a byte once an access lies across cells) remembers its last write, its reads and its atomics as
-    `phase << 16 | wave`. An access counts the barriers that its wave had signalled when it was made; a later
-    access of another wave is ordered behind it when that wave has waited for more barriers than that.
+    Each cell (of the smallest access width of the kernel, of a byte once an access lies across cells) remembers its
+    last write, its reads and its atomics as `phase << 16 | wave`. An access counts the barriers that its wave had
+    signalled when it was made; a later access of another wave is ordered behind it when that wave has waited for more
+    barriers than that.
     """
 
     def __init__(self, size: int, granule: int, waves: int, wave_in_group: Array, report: Callable[..., None]) -> None:
