@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from specgen.lowering.spirv.module import SpirvBinary
     from specgen.stages import Planned
 
-WORKGROUP_SPACE = 3
-
 
 def assemble(plan: Planned, binary: AmdgpuBinary | SpirvBinary, spec_sha256: str) -> dict[str, Any]:
     """The report of one target (schema: `report/schema.py`)."""
@@ -71,7 +69,8 @@ def _back_end(plan: Planned, binary: AmdgpuBinary | SpirvBinary) -> dict[str, An
         }
     from specgen.report.spirv_words import entry_words
 
-    memory, counted = _workgroup_bytes(plan), entry_words(binary.spv)
+    memory = {entry.symbol: entry.workgroup_memory_bytes for entry in binary.entries}
+    counted = entry_words(binary.spv)
     return {
         "barrier_places": {name: words.barriers for name, words in counted.items()},
         "entries": {
@@ -89,31 +88,6 @@ def _functions(plan: Planned) -> list[FuncOp]:
     from xdsl.dialects.func import FuncOp
 
     return [op for op in plan.scheduled.module.walk() if isinstance(op, FuncOp)]
-
-
-def _workgroup_bytes(plan: Planned) -> dict[str, int]:
-    """Bytes of workgroup memory that each function's source declares."""
-    from xdsl.dialects.builtin import IntegerAttr, MemRefType
-    from xdsl.dialects.memref import AllocOp
-
-    result = {}
-    for function in _functions(plan):
-        total = 0
-        for op in function.walk():
-            if isinstance(op, AllocOp) and isinstance(op.memref.type, MemRefType):
-                kind = op.memref.type
-                space = kind.memory_space
-                if isinstance(space, IntegerAttr) and space.value.data == WORKGROUP_SPACE:
-                    total += kind.element_count() * _element_bytes(kind)
-        result[function.sym_name.data] = total
-    return result
-
-
-def _element_bytes(kind: Any) -> int:
-    from xdsl.dialects.builtin import FixedBitwidthType
-
-    element = kind.element_type
-    return max(element.bitwidth // 8, 1) if isinstance(element, FixedBitwidthType) else 8
 
 
 def _schedule(plan: Planned) -> dict[str, Any]:

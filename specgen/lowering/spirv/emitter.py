@@ -110,6 +110,10 @@ class Emitter:
         self.values: dict[SSAValue, Value] = {}
         self.memories: dict[SSAValue, Memory] = {}
         self.interface: list[Id] = []
+        self.workgroup_bytes = 0
+        """Workgroup memory of the function so far, that of collectives included."""
+        self.butterflies: dict[str, Memory] = {}
+        """Memory of reductions over clusters that are wider than a subgroup, by kind of value."""
         self.block = Id(0)
         self.section = "function"
         self.workgroup_size = _workgroup_size(function)
@@ -380,6 +384,15 @@ class Emitter:
         if self.subgroup_size is not None and self.subgroup_size < size:
             raise self.refuse(op, f"it needs {size} lanes, the subgroup has {self.subgroup_size}")
         self.minimum_subgroup_size = max(self.minimum_subgroup_size, size)
+
+    def workgroup_variable(self, stored: str, count: int) -> Id:
+        """Workgroup memory for `count` values of a stored kind (`u32`, `f16`, ...), counted in `workgroup_bytes`."""
+        builder = self.builder
+        pointer = builder.pointer("Workgroup", builder.array(builder.type(stored), count))
+        variable = builder.emit("global", "OpVariable", "StorageClass.Workgroup", type=pointer)
+        self.use(variable)
+        self.workgroup_bytes += count * int(stored[1:]) // 8
+        return variable
 
     def use(self, variable: Id) -> None:
         """List a global variable in the interface of the entry point."""

@@ -214,10 +214,15 @@ def _wide_cluster(t: _Type, scalar: Id, cluster: int) -> Id:
 
 
 def _memory_butterfly(t: _Type, scalar: Id, cluster: int) -> Id:
-    """The butterfly over linear work-item numbers: each step writes, meets, reads, meets."""
+    """The butterfly over linear work-item numbers: each step writes, meets, reads, meets.
+
+    Behind the last meeting nothing is read any more, so all butterflies of a kind share their memory.
+    """
     e = t.e
     x, y, z = e.workgroup_size
-    scratch = _scratch(t, x * y * z)
+    scratch = e.butterflies.get(t.kind)
+    if scratch is None:
+        scratch = e.butterflies[t.kind] = _scratch(t, x * y * z)
     mine = ids.linear_id(e)
     distance = 1
     while distance < cluster:
@@ -314,13 +319,10 @@ def _shuffle_xor(e: Emitter, op: Operation) -> None:
 
 def _scratch(t: _Type, count: int) -> Memory:
     """Workgroup memory for `count` values of a collective."""
-    e, builder = t.e, t.e.builder
     stored = "u32" if t.kind == "bool" else t.kind
     # bf16 stays in the f32 that holds it.
     element = {"bool": "i1", "u32": "i32", "u64": "i64"}.get(t.kind, t.kind)
-    pointer = builder.pointer("Workgroup", builder.array(builder.type(stored), count))
-    variable = builder.emit("global", "OpVariable", "StorageClass.Workgroup", type=pointer)
-    e.use(variable)
+    variable = t.e.workgroup_variable(stored, count)
     return Memory("Workgroup", element, stored, variable, (count,), 16, True)
 
 

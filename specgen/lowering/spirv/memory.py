@@ -204,20 +204,15 @@ def allocate(e: Emitter, op: Operation) -> None:
         raise e.refuse(op, "the size is not static")
     element = element_name(type_)
     count = max(math.prod(shape), 1)
-    builder = e.builder
     if number == WORKGROUP:
         stored = _workgroup_stored(value, element)
-        array = builder.array(builder.type(stored), count)
-        variable = builder.emit(
-            "global", "OpVariable", "StorageClass.Workgroup", type=builder.pointer("Workgroup", array)
-        )
-        e.use(variable)
+        variable = e.workgroup_variable(stored, count)
         e.memories[value] = Memory("Workgroup", element, stored, variable, shape, WIDEST_ACCESS, True)
         return
     # Private memory holds scalars as they are in registers.
     stored = kind_in(element)
-    array = builder.array(builder.type(stored), count)
-    variable = e.private_variable(builder.pointer("Function", array))
+    array = e.builder.array(e.builder.type(stored), count)
+    variable = e.private_variable(e.builder.pointer("Function", array))
     e.memories[value] = Memory("Function", element, stored, variable, shape, WIDEST_ACCESS, False)
 
 

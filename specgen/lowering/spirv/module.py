@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from specgen.lowering import LoweringError
 from specgen.lowering.spirv.abi import load_arguments
 from specgen.lowering.spirv.builder import Builder, Id, Text
 from specgen.lowering.spirv.capabilities import derive
@@ -25,13 +26,17 @@ NOTE = "specgen entry"
 
 @dataclass(frozen=True)
 class SpirvEntry:
-    """An entry point: `subgroup_size` is the required one, `minimum_subgroup_size` holds where that is None."""
+    """An entry point: `subgroup_size` is the required one, `minimum_subgroup_size` holds where that is None.
+
+    `workgroup_memory_bytes` counts what the kernel declares and what its collectives need.
+    """
 
     symbol: str
     workgroup_size: tuple[int, int, int]
     push_constant_bytes: int
     subgroup_size: int | None
     minimum_subgroup_size: int
+    workgroup_memory_bytes: int
 
     def note(self) -> str:
         """The line that the module carries."""
@@ -90,4 +95,7 @@ def _lower_function(builder: Builder, function: FuncOp, target: Target) -> Spirv
     size = (math.prod(e.workgroup_size), 1, 1) if e.flat else e.workgroup_size
     builder.emit("execution_mode", "OpExecutionMode", symbol, "ExecutionMode.LocalSize", *size)
     required = e.subgroup_size if e.flat else None
-    return SpirvEntry(name, e.workgroup_size, bytes_, required, e.minimum_subgroup_size)
+    if e.workgroup_bytes > target.workgroup_memory:
+        need = f"{e.workgroup_bytes} bytes of workgroup memory, those of collectives wider than a subgroup among them"
+        raise LoweringError(f"{name}: {target.name} has {target.workgroup_memory} bytes; the kernel needs {need}")
+    return SpirvEntry(name, e.workgroup_size, bytes_, required, e.minimum_subgroup_size, e.workgroup_bytes)

@@ -133,6 +133,22 @@ def test_clusters_wider_than_the_subgroup_go_through_workgroup_memory(type_: str
     np.testing.assert_array_equal(out, butterfly(source, cluster, "add"))
 
 
+@pytest.mark.parametrize("where", targets())
+def test_wide_clusters_that_share_memory_follow_each_other(where: str) -> None:
+    """Nine reductions in a row, each of what the one before left: none reads what another wrote."""
+    source = numbers("i32")
+    chain, wanted = [], source
+    for step in range(9):
+        cluster, last = (16, 32)[step % 2], "%r" if step == 8 else f"%s{step}"
+        before = "%v" if step == 0 else f"%s{step - 1}"
+        chain.append(
+            f'{last}q = "motif.subgroup_reduce"({before}) <{{kind = "add", cluster = {cluster} : i64}}> : (i32) -> i32'
+        )
+        chain.append(f"{last} = arith.xori {last}q, %v : i32")
+        wanted = butterfly(wanted, cluster, "add") ^ source
+    np.testing.assert_array_equal(collective("\n    ".join(chain), "i32", source, where), wanted)
+
+
 def test_a_wide_cluster_in_divergent_flow_needs_a_device_with_wide_subgroups() -> None:
     body = """
     %v = memref.load %p[%x] : memref<64xf32>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -205,6 +206,34 @@ def test_a_workgroup_reduction_in_a_loop_waits_for_the_round_before() -> None:
     for text, barriers in ((straight, 1), (copy("f32", looped), 2)):
         wider = text.replace("array<i64: 32, 1, 1>", "array<i64: 128, 1, 1>")
         assert lowered(wider, "vulkan1.3-sg32").asm.count("OpControlBarrier") == barriers
+
+
+CLUSTERS = """%a = "motif.subgroup_reduce"(%v) <{kind = "add", cluster = 32 : i64}> : (f32) -> f32
+    %b = "motif.subgroup_reduce"(%a) <{kind = "max", cluster = 16 : i64}> : (f32) -> f32
+    %i = arith.bitcast %b : f32 to i32
+    %j = "motif.subgroup_reduce"(%i) <{kind = "or", cluster = 16 : i64}> : (i32) -> i32
+    %r = arith.bitcast %j : i32 to f32"""
+
+
+def test_wide_clusters_share_memory_and_are_counted() -> None:
+    """One array for the floats and one for the integers of 32 work-items; none where a subgroup is wide enough."""
+    for target, arrays in (("vulkan1.3", 2), ("vulkan1.3-sg8", 2), ("vulkan1.3-sg32", 0)):
+        binary = lowered(copy("f32", CLUSTERS), target)
+        support.validate(binary.spv)
+        assert len(re.findall(r"OpVariable %\S+ Workgroup", binary.asm)) == arrays
+        assert [e.workgroup_memory_bytes for e in binary.entries] == [arrays * 32 * 4]
+
+
+def test_memory_of_collectives_counts_against_the_limit() -> None:
+    """What the kernel declares fits the 32 KB that Vulkan promises by itself, and does not with 128 bytes more."""
+    declared = (
+        "%m = memref.alloc() : memref<8192xf32, 3 : i32>\n    memref.store %v, %m[%x] : memref<8192xf32, 3 : i32>\n    "
+    )
+    reduced = '%r = "motif.subgroup_reduce"(%v) <{kind = "add", cluster = 16 : i64}> : (f32) -> f32'
+    binary = lowered(copy("f32", declared + reduced), "vulkan1.3-sg32")
+    assert [e.workgroup_memory_bytes for e in binary.entries] == [32768]
+    with pytest.raises(LoweringError, match=r"vulkan1\.3 has 32768 bytes; the kernel needs 32896 bytes"):
+        lowered(copy("f32", declared + reduced))
 
 
 def test_locations_are_lines_of_the_spec() -> None:
