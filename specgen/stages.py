@@ -105,7 +105,7 @@ def schedule_instance(
     module = ir.parse(text, f"{spec.name.text}.mlir")
     if dump is not None:
         dump("expand", module)
-    scheduled = schedule(module, dump=dump)
+    scheduled = schedule(module, dump=dump, verified=True)
     sources = {s.source.name: s.source for s in _with_used(spec)}
     told = scheduled.diagnostics
     if has_errors(told):

@@ -33,12 +33,15 @@ class Scheduled:
     split_rows: tuple[SplitRow, ...] = ()
 
 
-def schedule(module: ModuleOp, *, dump: Dump | None = None, only_plan: bool = False) -> Scheduled:
+def schedule(
+    module: ModuleOp, *, dump: Dump | None = None, only_plan: bool = False, verified: bool = False
+) -> Scheduled:
     """Apply the loop policies of every kernel of `module` to a clone of it.
 
     `dump(name, module)` is called after each pass. `only_plan` stops after the loops were judged and rows made:
-    the module that comes back is then the source.
+    the module that comes back is then the source. `verified`: the caller has just verified the module (`ir.parse`
+    does), so that it is not done twice.
     """
     from specgen.schedule.passes import run
 
-    return run(module, dump=dump, only_plan=only_plan)
+    return run(module, dump=dump, only_plan=only_plan, verified=verified)

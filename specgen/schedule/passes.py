@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 from xdsl.dialects.builtin import ModuleOp
 
 from specgen.diagnostics import Diagnostic, has_errors
-from specgen.ir.verified import verify
+from specgen.ir.verified import Verifier
 from specgen.schedule import Dump, Scheduled, policy
 from specgen.schedule.barriers import check_split_barriers
 from specgen.schedule.early import EarlyReads, check_early
@@ -57,24 +57,25 @@ PASSES = ("split", "pipeline", "unroll", "early", "clean-up")
 """Names of the passes in order, for `--dump-ir after:NAME`."""
 
 
-def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool) -> Scheduled:
+def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool, verified: bool) -> Scheduled:
     """Schedule a clone of `source`. Raises `AssertionError` when a pass leaves a policy behind: an internal error.
 
     The module is in order before and after each pass: what follows one pass precedes the next, so it is verified
-    once between them.
+    once between them, and `verified` says that the source already was.
     """
     module = source.clone()
     log = Log()
     for function in policy.kernels(module):
         log.refuse(*check_split_barriers(function), *check_early(function))
-    verify(module)
+    verifier = Verifier(module, verified=verified)
+    verifier.verify()
     for step in pipeline():
         if step.name != PASSES[0] and (has_errors(log.diagnostics) or (only_plan and step.name == PASSES[-1])):
             break  # what the first pass refuses is told beside what was refused before it
         step.run(module, log)
         if has_errors(log.diagnostics):
             break
-        verify(module)
+        verifier.verify()
         if dump is not None:
             dump(step.name, _shown(module))
     refused = has_errors(log.diagnostics)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr, i32
 from xdsl.ir import ErasedSSAValue, Operation
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from specgen.ir import parse, verified
-from specgen.ir.verified import verify
+from specgen.ir.verified import Verifier, verify
 
 TEXT = """
 func.func @k(%n: index, %a: memref<?xf32>) attributes {motif.kernel} {
@@ -119,6 +119,55 @@ def test_each_kind_of_fault_is_found(fault: Callable[[ModuleOp], None]) -> None:
     for _ in range(2):
         with pytest.raises((VerifyException, ValueError)):
             verify(module)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("known", [False, True])
+def test_a_verifier_sees_each_kind_of_fault(fault: Callable[[ModuleOp], None], known: bool) -> None:
+    """It compares functions with what they were, and says it again as long as they are not in order."""
+    module = parse(TEXT)
+    verifier = Verifier(module, verified=known)
+    verifier.verify()
+    fault(module)
+    for _ in range(2):
+        with pytest.raises((VerifyException, ValueError)):
+            verifier.verify()
+
+
+def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One function is verified again after a change in it, none after no change, an unverified module whole."""
+    seen: list[str] = []
+    original = func.FuncOp.verify
+
+    def noted(self: func.FuncOp, verify_nested_ops: bool = True) -> None:
+        seen.append(self.sym_name.data)
+        original(self, verify_nested_ops)
+
+    monkeypatch.setattr(func.FuncOp, "verify", noted)
+    module = parse(TEXT)
+    assert seen == ["k", "other"]
+    verifier = Verifier(module, verified=True)
+    verifier.verify()
+    assert seen == ["k", "other"]
+    find(module, arith.AddfOp).attributes["motif.note"] = UnitAttr()
+    verifier.verify()
+    verifier.verify()
+    assert seen == ["k", "other", "k"]
+    Verifier(module).verify()
+    assert seen == ["k", "other", "k", "k", "other"]
+
+
+def test_functions_that_come_and_go() -> None:
+    """A new function is verified; one that was taken out is not looked at."""
+    module = parse(TEXT)
+    verifier = Verifier(module, verified=True)
+    module.body.block.add_op(broken := find(module, func.FuncOp).clone())
+    add = next(op for op in broken.walk() if isinstance(op, arith.AddfOp))
+    add.operands[1] = broken.regions[0].block.args[0]
+    with pytest.raises(VerifyException):
+        verifier.verify()
+    broken.detach()
+    verifier.verify()
 
 
 def test_like_operations_are_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
