@@ -58,7 +58,7 @@ _ROWS = [
         "P12",
         "what is read does not depend on what the loop carries",
         f"{_SERIAL}, or compute address and guard from the counter and values of outside; an inner loop that reads"
-        " begins with a `var` of its own, and what it leaves is added behind it.",
+        " begins with a `var` of its own, and what it leaves is added behind it (or has `unroll: full`).",
     ),
     Rule(
         "P13",

@@ -59,6 +59,10 @@ FAULTS = (
     Fault("legality", "if written and which:", "if False:"),
     Fault("legality", "long = True if low >= depth", "long = True if low >= depth - 1"),
     Fault("legality", "high < depth else None", "high <= depth else None"),
+    # Expansion of inner loops.
+    Fault("expand", "carried.update(op.results)", "pass"),
+    Fault("expand", "carried.update(inside.args)", "pass"),
+    Fault("expand", "if inner not in ordered and not", "if not"),
     # The partition.
     Fault("partition", "self.carried.update(op.results)", "pass"),
     Fault("partition", "if len(reading) != 1:", "if not reading:"),

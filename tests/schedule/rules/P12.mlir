@@ -150,3 +150,72 @@ scf.yield %t : f32
   scf.yield %f0 : f32
 }
 scf.yield %t : f32
+
+// accepted: inner initial value of a loop that is expanded first
+// high: %n
+%t = scf.for %u = %c0 to %c2 step %c1 iter_args(%p = %acc) -> (f32) {
+  %v = arith.addi %i, %u : index
+  %y = memref.load %a[%v] : memref<16xf32>
+  %s = arith.addf %p, %y : f32
+  scf.yield %s : f32
+} {motif.unroll = "full"}
+scf.yield %t : f32
+
+// accepted: captured by a loop that is expanded first
+// high: %n
+%x = scf.for %u = %c0 to %c2 step %c1 iter_args(%p = %f0) -> (f32) {
+  %y = memref.load %a[%u] : memref<16xf32>
+  %z = arith.mulf %y, %acc : f32
+  %s = arith.addf %p, %z : f32
+  scf.yield %s : f32
+} {motif.unroll = "full"}
+%t = arith.addf %acc, %x : f32
+scf.yield %t : f32
+
+// accepted: a guard around an inner loop that is expanded first
+// high: %n
+%q = arith.cmpi slt, %i, %c2 : index
+%t = scf.if %q -> (f32) {
+  %r = scf.for %u = %c0 to %c2 step %c1 iter_args(%p = %acc) -> (f32) {
+    %v = arith.addi %i, %u : index
+    %y = memref.load %a[%v] : memref<16xf32>
+    %s = arith.addf %p, %y : f32
+    scf.yield %s : f32
+  } {motif.unroll = "full"}
+  scf.yield %r : f32
+} else {
+  scf.yield %acc : f32
+}
+scf.yield %t : f32
+
+// accepted: inner initial value that is made of carried state
+// high: %n
+%m = arith.mulf %acc, %acc : f32
+%t = scf.for %u = %c0 to %c2 step %c1 iter_args(%p = %m) -> (f32) {
+  %v = arith.addi %i, %u : index
+  %y = memref.load %a[%v] : memref<16xf32>
+  %s = arith.addf %p, %y : f32
+  scf.yield %s : f32
+} {motif.unroll = "full"}
+scf.yield %t : f32
+
+// accepted: two loops inside of each other that are expanded first
+// high: %n
+%t = scf.for %u = %c0 to %c2 step %c1 iter_args(%p = %acc) -> (f32) {
+  %r = scf.for %w = %c0 to %c2 step %c1 iter_args(%o = %p) -> (f32) {
+    %v = arith.addi %i, %w : index
+    %y = memref.load %a[%v] : memref<16xf32>
+    %s = arith.addf %o, %y : f32
+    scf.yield %s : f32
+  } {motif.unroll = "full"}
+  scf.yield %r : f32
+} {motif.unroll = "full"}
+scf.yield %t : f32
+
+// refused: inner initial value of a loop that is expanded in another order
+%t = scf.for %u = %c0 to %c2 step %c1 iter_args(%p = %acc) -> (f32) {
+  %y = memref.load %a[%u] : memref<16xf32>
+  %s = arith.addf %p, %y : f32
+  scf.yield %s : f32
+} {motif.unroll = "full", motif.order = "interleaved"}  HERE
+scf.yield %t : f32
