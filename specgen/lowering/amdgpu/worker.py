@@ -56,10 +56,11 @@ class Beside:
         self._make = make
         self._copy: tuple[int, BinaryIO, BinaryIO] | None = None
         self._request: Any = None
+        self._asked = False
 
     def begin(self, request: Any) -> None:
         """Ask for the text of a request (what msgpack can carry)."""
-        self._request = request
+        self._request, self._asked = request, False
         processors = getattr(os, "sched_getaffinity", None)
         if processors is None or len(processors(0)) < 2:  # not Linux, or nobody to do it
             return
@@ -67,10 +68,11 @@ class Beside:
             self._copy = self._forked()
         with contextlib.suppress(BrokenPipeError):
             write_message(self._copy[1], request)
+        self._asked = True
 
     def result(self) -> str:
         """The text of the request that was begun last."""
-        if self._copy is None:
+        if self._copy is None or not self._asked:
             return self._make(self._request)
         text = read_message(self._copy[2])
         if text is None:

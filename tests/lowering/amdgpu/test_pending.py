@@ -101,6 +101,20 @@ def test_one_processor_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert beside.result() == str(os.getpid())
 
 
+def test_processors_may_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that is not asked is not waited for."""
+    beside = Beside(lambda number: f"{os.getpid()} {number}")
+    pids = []
+    for number, processors in enumerate(({0, 1}, {0}, {0, 1})):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, found=processors: found)
+        beside.begin(number)
+        pid, made = beside.result().split()
+        assert int(made) == number
+        pids.append(int(pid))
+    assert pids[1] == os.getpid()
+    assert pids[0] == pids[2] != os.getpid()
+
+
 def test_a_copy_ends_with_its_original() -> None:
     """A caller that ran out of time kills the original; the copy must not go on alone."""
     if len(os.sched_getaffinity(0)) < 2:
