@@ -37,13 +37,13 @@ def _shared(
 
     No more calls are handed over than there are processes: what a pool holds in its queue cannot be taken back.
     """
-    todo = iter(calls.items() if isinstance(calls, dict) else enumerate(calls))
+    pending = iter(calls.items() if isinstance(calls, dict) else enumerate(calls))
     running: dict[Future[T], int] = {}
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(min(jobs, len(calls)), context, initializer=_deaf) as pool:
         try:
             while True:
-                while len(running) < jobs and (following := next(todo, None)) is not None:
+                while len(running) < jobs and (following := next(pending, None)) is not None:
                     index, call = following
                     running[pool.submit(_hearing, function, *call)] = index
                 if not running:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from specgen.binding import bounds, convert, edges, layouts, operators
+from specgen.binding.branches import branch, empty, if_op
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.convert import element, static_typed
 from specgen.binding.edges import inside_mask, offset
@@ -307,13 +308,9 @@ def any_of(ctx: Context, mask: Value) -> Value:
 
 def guarded(ctx: Context, test: Value, otherwise: Value, inside: Callable[[], Value]) -> Value:
     """`inside()` where `test` holds, else `otherwise`, as an `scf.if`."""
-    from specgen.binding.evaluate import branch, if_op
-
     if test.static is not None:
         return inside() if test.static else otherwise
     held, ctx.mask = ctx.mask, None
     block, chosen = branch(ctx, test, True, "an element's mask", inside)
     ctx.mask = held
-    ctx.builder.open()
-    other = ctx.builder.close()
-    return if_op(ctx, test, (block, other), [(chosen, otherwise)], hints=("",))[0]
+    return if_op(ctx, test, (block, empty(ctx)), [(chosen, otherwise)], hints=("",))[0]

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from specgen.binding import barriers, convert, early, loops, motifs, staging, stores, through, views
+from specgen.binding.branches import branch, if_op
 from specgen.binding.builder import Attributes
 from specgen.binding.context import UNKNOWN, Context
-from specgen.binding.evaluate import branch, condition, expression, if_op, value
+from specgen.binding.evaluate import condition, expression, value
 from specgen.binding.formula import decided
 from specgen.binding.knobs import static_names
 from specgen.binding.names import declare, lookup, names_only, spoken

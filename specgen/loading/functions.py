@@ -35,9 +35,9 @@ def _defined(path: Path, changed: int, size: int) -> frozenset[str] | None:
     if size > MAX_BYTES:
         raise ValueError(f"larger than {MAX_BYTES} bytes")
     names: set[str] = set()
-    todo: list[ast.AST] = list(ast.parse(path.read_bytes()).body)
-    while todo:
-        statement = todo.pop()
+    pending: list[ast.AST] = list(ast.parse(path.read_bytes()).body)
+    while pending:
+        statement = pending.pop()
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 names.add(statement.name)
@@ -48,5 +48,5 @@ def _defined(path: Path, changed: int, size: int) -> frozenset[str] | None:
             case ast.Assign() | ast.AnnAssign():
                 names.update(n.id for n in ast.walk(statement) if isinstance(n, ast.Name))
             case _:
-                todo += [part for part in ast.iter_child_nodes(statement) if isinstance(part, _HOLDERS)]
+                pending += [part for part in ast.iter_child_nodes(statement) if isinstance(part, _HOLDERS)]
     return frozenset(names)

@@ -74,9 +74,9 @@ class _Way:
         self.place = position[op]
         self.needed: set[int] = set()
         first = 0
-        todo = [op]
-        while todo:
-            for value in used_values(todo.pop()):
+        pending = [op]
+        while pending:
+            for value in used_values(pending.pop()):
                 first = max([first, *(position[user] + 1 for user in _sized(value) if user in position)])
                 number = _position(value, block, position)
                 if number is None or number in self.needed:
@@ -84,7 +84,7 @@ class _Way:
                 feeder = self.ops[number]
                 if _moves(feeder):
                     self.needed.add(number)
-                    todo.append(feeder)
+                    pending.append(feeder)
                 else:
                     first = max(first, number + 1)
         self.first = first

@@ -124,12 +124,12 @@ def _body(blocks: list[Block], head: int, ends: list[int]) -> set[int]:
     for block in blocks:
         for following in block.next:
             before.setdefault(following, []).append(block.number)
-    body, todo = {head}, list(ends)
-    while todo:
-        number = todo.pop()
+    body, pending = {head}, list(ends)
+    while pending:
+        number = pending.pop()
         if number not in body:
             body.add(number)
-            todo += before.get(number, [])
+            pending += before.get(number, [])
     return body
 
 
@@ -217,15 +217,15 @@ def _forward(blocks: list[Block], head: int, body: set[int]) -> list[int]:
     """The blocks of a loop so that each comes after those that lead to it, backedges aside."""
     done: list[int] = []
     seen = {head}
-    todo = [(head, iter(blocks[head].next))]
-    while todo:
-        _, following = todo[-1]
+    pending = [(head, iter(blocks[head].next))]
+    while pending:
+        _, following = pending[-1]
         step = next((s for s in following if s in body and s not in seen), None)
         if step is None:
-            done.append(todo.pop()[0])
+            done.append(pending.pop()[0])
         else:
             seen.add(step)
-            todo.append((step, iter(blocks[step].next)))
+            pending.append((step, iter(blocks[step].next)))
     return done[::-1]
 
 

@@ -322,10 +322,10 @@ def _final(ops: set[Operation], inside: Container[Operation]) -> list[Operation]
     """The ops whose result no other of them needs, by way of ops `inside` the loop."""
     needed: set[Operation] = set()
     for op in ops:
-        todo, seen = [op], {op}
-        while todo:
-            owners = {o.owner for o in todo.pop().operands if isinstance(o.owner, Operation) and o.owner in inside}
+        pending, seen = [op], {op}
+        while pending:
+            owners = {o.owner for o in pending.pop().operands if isinstance(o.owner, Operation) and o.owner in inside}
             needed |= owners & ops
-            todo += owners - seen
+            pending += owners - seen
             seen |= owners
     return [op for op in ops if op not in needed]

@@ -45,12 +45,12 @@ def derive(module: bytes) -> tuple[list[str], list[str]]:
 def implied(names: Iterable[str]) -> set[str]:
     """The capabilities and all that they declare implicitly."""
     result: set[str] = set()
-    todo = list(names)
-    while todo:
-        name = todo.pop()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
         if name not in result:
             result.add(name)
-            todo += ENUMS["Capability"][name].capabilities
+            pending += ENUMS["Capability"][name].capabilities
     return result
 
 

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from specgen.lowering.spirv.builder import Id
 from specgen.lowering.spirv.convert import from_bits, to_bits
-from specgen.lowering.spirv.emitter import Emitter, element_name
+from specgen.lowering.spirv.emitter import BITS, Emitter, element_name
 from specgen.lowering.spirv.floats import round_bf16
 from specgen.lowering.spirv.fused import fused
 from specgen.lowering.spirv.integers import Row
@@ -108,7 +108,7 @@ def _erf(e: Emitter, kind: str, x: Id) -> Id:
 def _magnitude(e: Emitter, op: Operation) -> None:
     """By bits: Mesa 22.3 drops FAbs from what it takes to be no negative number, and -0.0 is none to it."""
     element = element_name(op.results[0].type)
-    bits = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64}[element]
+    bits = BITS[element]
     kind = "u64" if bits == 64 else "u32"
     mask = e.const(kind, (1 << (bits - 1)) - 1)
     ids = (e.op("OpBitwiseAnd", kind, to_bits(e, x, element), mask) for x in e.get(op.operands[0]))
