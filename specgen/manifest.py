@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from specgen.binding.instance import Instance, Param
 
 
+def symbol_of(kernel: str, entry: str) -> str:
+    """The symbol of an entry that shares it with none before it."""
+    return kernel if entry == "default" else f"{kernel}__{entry}"
+
+
 def arguments(instance: Instance) -> list[dict[str, Any]]:
     """The `args` rows, in ABI order."""
     return [_argument(param) for param in instance.args]
@@ -68,12 +73,22 @@ def entries(instances: Mapping[str, Instance]) -> list[dict[str, Any]]:
 
 
 def find_entry(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The entry with this name or symbol; raises `DeviceError` when there is none."""
+    """The entry with this name or symbol; raises `DeviceError` when there is none.
+
+    `KERNEL__NAME` is an entry's too that shares the symbol of another one.
+    """
     entries = manifest.get("entries", ())
+    kernel = manifest.get("spec", {}).get("name", "")
     for entry in entries:
-        if name in (entry.get("name"), entry["symbol"]):
+        own = entry.get("name")
+        if name in (own, entry["symbol"]) or (own is not None and name == symbol_of(kernel, own)):
             return entry
     raise DeviceError(f"no entry {name}; entries: {', '.join(e.get('name', e['symbol']) for e in entries) or 'none'}")
+
+
+def symbol(manifest: Mapping[str, Any], name: str) -> str:
+    """The entry point of an entry, by its name or symbol; a manifest without entries takes `name` for the symbol."""
+    return str(find_entry(manifest, name)["symbol"]) if manifest.get("entries") else name
 
 
 def scalars(manifest: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,20 @@ def bind_targets(
             instance = dataclasses.replace(bound.instance, target=name, subgroup_size=size)
             bound = dataclasses.replace(bound, instance=instance)
         result[name] = bound
-    return result
+    return _same_symbols(result)
+
+
+def _same_symbols(bounds: Mapping[str, Bound]) -> dict[str, Bound]:
+    """Bindings whose entries have the same symbols on each target: those that share one on all of them."""
+    made = [b.instance for b in bounds.values() if b.instance is not None]
+    symbols = [tuple(e.symbol for e in instance.entries) for instance in made]
+    if len(set(symbols)) < 2:
+        return dict(bounds)
+    agreed = {e.name for e, *found in zip(made[0].entries, *symbols, strict=True) if len(set(found)) == 1}
+    return {
+        name: bound if bound.instance is None else dataclasses.replace(bound, instance=bound.instance.sharing(agreed))
+        for name, bound in bounds.items()
+    }
 
 
 def plan(

@@ -123,8 +123,10 @@ def _compiled(group: Group, machine: Machine) -> Generator[Row, None, str | None
     """Compile a group's work items and `serial`; returns why the device cannot run one of them, else None."""
     built = group.built
     wanted = {item.entry: item.number for item in group.items}
-    for entry in dict.fromkeys((*wanted, SERIAL)):
-        symbol = str(built.entry(entry)["symbol"])
+    first: dict[str, str] = {}
+    for entry in (*wanted, SERIAL):
+        first.setdefault(str(built.entry(entry)["symbol"]), entry)
+    for symbol, entry in first.items():
         row: Row = {"kind": "compile", "symbol": symbol, "target": group.target}
         if entry in wanted:
             row["work_item"] = wanted[entry]

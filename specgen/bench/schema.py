@@ -88,7 +88,7 @@ ROWS: dict[str, tuple[str, tuple[Key, ...]]] = {
         "A pipeline. All are compiled before the first timing.",
         (
             Key("work_item", "integer", "Number of the work item; absent if only the gate needs it.", required=False),
-            Key("symbol", "text", "Entry point in the artifact."),
+            Key("symbol", "text", "Entry point in the artifact; entries that are the same kernel share one."),
             Key("target", "text", "Target."),
             Key("status", "text", "compiled or refused."),
             Key("seconds", "number", "Host time of loading and compiling.", "s", False),

@@ -14,7 +14,7 @@ from specgen.binding.names import lookup, names_only, target_fact
 from specgen.binding.types import BOOL
 from specgen.binding.values import Buffer, Results, Unknown, Value, Word, static_value
 from specgen.diagnostics import Span
-from specgen.expressions import Expr
+from specgen.expressions import Expr, nodes
 
 Any = Value | Buffer | Word | Unknown
 
@@ -343,7 +343,7 @@ def _vector_choice(ctx: Context, node: ast.IfExp, test: Value) -> Any:
     with masked(ctx, test):
         a = value(ctx, node.body)
     ctx.node = node.test
-    reads = any(isinstance(part, (ast.Subscript, ast.Call)) for part in ast.walk(node.orelse))
+    reads = any(isinstance(part, (ast.Subscript, ast.Call)) for part in nodes(node.orelse))
     with masked(ctx, operators.negate(ctx, test) if reads else test):
         b = value(ctx, node.orelse)
     if isinstance(a, Unknown) or isinstance(b, Unknown):

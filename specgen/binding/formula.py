@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from specgen.expressions import Expr, evaluate_tree
+from specgen.expressions import Expr, evaluate_tree, nodes
 
 PolicyValue = int | float | bool | str
 
@@ -74,8 +74,9 @@ def _number(node: ast.expr) -> int | float | bool | None:
 
 
 def _operands(node: ast.expr) -> list[ast.AST]:
-    called = {id(n.func) for n in ast.walk(node) if isinstance(n, ast.Call)}
-    return [n for n in ast.walk(node) if id(n) not in called]
+    parts = nodes(node)
+    called = {id(n.func) for n in parts if isinstance(n, ast.Call)}
+    return [n for n in parts if id(n) not in called]
 
 
 def _folded(node: ast.expr) -> ast.expr:

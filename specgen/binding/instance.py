@@ -5,9 +5,11 @@ Frozen records. An `Entry` holds its body as named three-address operations, whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from specgen.diagnostics import Span
+from specgen.manifest import symbol_of
 
 PolicyValue = int | float | bool | str
 """A param's or policy's value; words and types are text."""
@@ -20,11 +22,20 @@ class TypeText:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Elements:
-    """The elements of a constant: `values` has one entry for a splat or a scalar, else one an element."""
+    """The elements of a constant: `values` has one entry for a splat or a scalar, else one an element.
+
+    Equal are the same numbers of the same kinds: 0.0 is not -0.0, and NaN is NaN.
+    """
 
     values: tuple[int | float | bool, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Elements) and repr(self.values) == repr(other.values)
+
+    def __hash__(self) -> int:
+        return hash(repr(self.values))
 
 
 Attribute = bool | int | str | tuple[int, ...] | tuple[str, ...] | TypeText | Elements
@@ -129,7 +140,11 @@ class Selection:
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry point. `workgroups` and `workgroup_size` are x, y, z; counts are formulas over scalar arguments."""
+    """A set of policy values and the kernel bound for it.
+
+    `workgroups` and `workgroup_size` are x, y, z; counts are formulas over scalar arguments. `symbol` is the entry
+    point in the artifact: entries that are the same kernel share one.
+    """
 
     name: str
     symbol: str
@@ -141,6 +156,11 @@ class Entry:
     """The variables that each loop carries, by the loop's place."""
     selections: tuple[Selection, ...] = field(default=(), compare=False)
     """What competed at each application of a motif that has implementations."""
+
+    def same_kernel(self, other: Entry) -> bool:
+        """Whether the two differ in nothing but their names and in policies that make no difference here."""
+        launch = (self.workgroup_size, self.workgroups)
+        return launch == (other.workgroup_size, other.workgroups) and self.body == other.body
 
 
 @dataclass(frozen=True)
@@ -161,3 +181,19 @@ class Instance:
     def entry(self, name: str) -> Entry:
         """The entry `name`; raises `KeyError` when there is none."""
         return {e.name: e for e in self.entries}[name]
+
+    @property
+    def functions(self) -> tuple[Entry, ...]:
+        """The entries that have code of their own: of those that share a symbol, the first."""
+        first: dict[str, Entry] = {}
+        for entry in self.entries:
+            first.setdefault(entry.symbol, entry)
+        return tuple(first.values())
+
+    def sharing(self, names: Collection[str]) -> Instance:
+        """The same entries; those of `names` take the symbol of the first entry that is the same kernel."""
+        entries: list[Entry] = []
+        for entry in self.entries:
+            same = (e.symbol for e in entries if entry.name in names and e.same_kernel(entry))
+            entries.append(replace(entry, symbol=next(same, symbol_of(self.name, entry.name))))
+        return replace(self, entries=tuple(entries))

@@ -17,6 +17,7 @@ from specgen.binding.statements import all_statements, block
 from specgen.binding.values import Value, Word
 from specgen.diagnostics import Diagnostic, Note, Span
 from specgen.loading.walk import bodies
+from specgen.manifest import symbol_of
 from specgen.model import Barrier, BufferArg, Implementation, Knob, MemorySchedule, Spec, ViewStatement
 from specgen.model import Name as Identifier
 
@@ -99,7 +100,7 @@ class _Binder:
         spec = self.spec
         settings = {k: v for k, v in self.shared.policies.items() if "." not in k}
         try:
-            default = self.entry("default", spec.name.text, settings, {})
+            default = self.entry("default", symbol_of(spec.name.text, "default"), settings, {})
         except _Refused:
             return None
         self.check_used()
@@ -116,7 +117,7 @@ class _Binder:
             return None
         target = self.shared.target
         ctx = Context(spec, self.shared)
-        return Instance(
+        instance = Instance(
             name=spec.name.text,
             file=spec.source.name,
             target=target.name,
@@ -128,6 +129,7 @@ class _Binder:
             entries=tuple(made),
             span=spec.span,
         )
+        return instance.sharing({e.name for e in made})
 
     def registers(self, ctx: Context, default: Entry | None) -> int | None:
         if self.spec.registers is None or default is None:
@@ -201,7 +203,7 @@ class _Binder:
 
     def serial(self, default: Entry, settings: Mapping[str, PolicyValue]) -> Entry | None:
         """The spec without its schedule; policies that only stand as a depth or factor show as 1, as a lead as 0."""
-        symbol = f"{self.spec.name.text}__serial"
+        symbol = symbol_of(self.spec.name.text, "serial")
         if _only_loops_are_scheduled(self.spec):
             made: Entry | None = replace(default, name="serial", symbol=symbol, body=_serial(default.body))
         else:
@@ -217,7 +219,7 @@ class _Binder:
         """Bind one variant; what is wrong only there says so."""
         self.shared.variant = Note(name.span, f"for the variant `{name.text}`")
         try:
-            return self.entry(name.text, f"{self.spec.name.text}__{name.text}", values, at)
+            return self.entry(name.text, symbol_of(self.spec.name.text, name.text), values, at)
         finally:
             self.shared.variant = None
 

@@ -19,7 +19,7 @@ from specgen.binding.values import (
     static_value,
 )
 from specgen.diagnostics import Span
-from specgen.expressions import Expr
+from specgen.expressions import Expr, nodes
 from specgen.model import Knob
 
 FOREIGN_TYPES = {
@@ -205,7 +205,7 @@ def static_names(ctx: Context, tree: ast.AST) -> dict[str, PolicyValue] | None:
     Nothing counts as used by this; names that stand for themselves (words, functions) are left out.
     """
     result: dict[str, PolicyValue] = {}
-    for part in ast.walk(tree):
+    for part in nodes(tree):
         if isinstance(part, ast.Name):
             entry = ctx.scope.peek(part.id)
             if entry is None:

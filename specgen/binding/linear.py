@@ -90,6 +90,9 @@ class Facts:
         """Facts of enclosing conditions, by each of their atoms."""
         self.scopes: list[list[Linear]] = []
         self.known: dict[object, Linear] = {}
+        self._bounds: dict[Linear, int | Fraction] = {}
+        """Lower bounds found since the facts changed last; `_wide_bounds` those that rest on lasting facts alone."""
+        self._wide_bounds: dict[Linear, int | Fraction] = {}
         self.unlearned = 0
         """How many enclosing conditions say more than was understood."""
 
@@ -107,6 +110,8 @@ class Facts:
 
     def always(self, *forms: Linear) -> None:
         """Record facts (`form >= 0`) that hold wherever their newest atom is visible."""
+        self._bounds.clear()
+        self._wide_bounds.clear()
         for form in (tightened(f) for f in forms):
             if form.terms:
                 self.lasting.setdefault(form.terms[-1][0], []).append(form)
@@ -122,6 +127,7 @@ class Facts:
         if not self.scopes:
             self.always(form)
             return
+        self._bounds.clear()
         form = tightened(form)
         self.scopes[-1].append(form)
         for atom, _ in form.terms:
@@ -137,6 +143,7 @@ class Facts:
 
     def pop(self) -> None:
         """End the innermost place."""
+        self._bounds.clear()
         for form in reversed(self.scopes.pop()):
             for atom, _ in form.terms:
                 self.passing[atom].pop()
@@ -149,11 +156,11 @@ class Facts:
         """Bounds of the form wherever its atoms are visible."""
         if not self.scopes:
             return self.interval(form)
-        held, self.passing = self.passing, {}
+        held, self.passing, self._bounds = (self.passing, self._bounds), {}, self._wide_bounds
         try:
             return self.interval(form)
         finally:
-            self.passing = held
+            self.passing, self._bounds = held
 
     def nonnegative(self, form: Linear) -> bool:
         """Whether `form >= 0` is proven here."""
@@ -161,7 +168,12 @@ class Facts:
 
     def lower(self, form: Linear) -> int | Fraction:
         """The best lower bound that was found by eliminating atoms with facts, within a budget of steps."""
-        return self._lower(form, _DEPTH, {})
+        if not form.terms:
+            return form.constant
+        found = self._bounds.get(form)
+        if found is None:
+            found = self._bounds[form] = self._lower(form, _DEPTH, {})
+        return found
 
     def _lower(self, form: Linear, depth: int, tried: dict[Linear, int]) -> int | Fraction:
         best = self._plain(form)

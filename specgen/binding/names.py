@@ -8,6 +8,7 @@ import math
 from specgen.binding.context import UNKNOWN, Context
 from specgen.binding.types import SCALARS
 from specgen.binding.values import Buffer, Name, Results, Unknown, Value, Word, static_value
+from specgen.expressions import nodes
 
 Found = Value | Buffer | Word | Results | Unknown
 
@@ -139,8 +140,9 @@ def target_fact(ctx: Context, node: ast.Attribute) -> Found:
 
 def names_only(ctx: Context, node: ast.AST) -> None:
     """Check the names of an expression that is not chosen; nothing else is said about it."""
-    called = {id(n.func) for n in ast.walk(node) if isinstance(n, ast.Call)}
-    for part in ast.walk(node):
+    parts = nodes(node)
+    called = {id(n.func) for n in parts if isinstance(n, ast.Call)}
+    for part in parts:
         if not isinstance(part, ast.Name) or id(part) in called or part.id in ("target", "subgroup", "workgroup"):
             continue
         held = ctx.only_static

@@ -20,7 +20,7 @@ from specgen.checks.dtypes import TYPES, ElementType, exact, poison, stored
 from specgen.checks.formula import Scope, Target
 from specgen.checks.values import FormulaError
 from specgen.diagnostics import DiagnosticError, Span
-from specgen.expressions import evaluate_formula, parse_expression
+from specgen.expressions import evaluate_formula, nodes, parse_expression
 
 MOST_BYTES = 1 << 40
 """Of one buffer of a case: beyond any host, so that a size that is no size is told before memory is asked for."""
@@ -293,7 +293,7 @@ def depends_on_run(signature: Signature, check: Check) -> bool:
     if not isinstance(check.expect, Mapping):
         return False
     written = {name for name, buffer in signature.buffers.items() if buffer.written}
-    names = {n.id for text in check.expect.values() for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)}
+    names = {n.id for text in check.expect.values() for n in nodes(parsed(text)) if isinstance(n, ast.Name)}
     return bool(names & (written | {"kept"}))
 
 

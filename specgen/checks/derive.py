@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from specgen.checks.cases import Buffer, Check, Reference, Signature, parsed, prepare
-from specgen.checks.trips import Loop, scheduled_loops, serial_function, touched_rows
+from specgen.checks.trips import Loop, function_named, scheduled_loops, touched_rows
 from specgen.checks.values import FormulaError
-from specgen.expressions import evaluate_formula
+from specgen.expressions import evaluate_formula, nodes
 from specgen.param_sets import of_case
 
 if TYPE_CHECKING:
@@ -67,15 +67,17 @@ def derive(
     signature: Signature,
     rows: Sequence[Mapping[str, Any]],
     scheduled: Scheduled,
+    serial: str,
     params: Mapping[str, Any] = MappingProxyType({}),
     policies: Collection[str] = (),
 ) -> Derivation:
     """Checks for the loops of a scheduled module, one a scalar that trip counts follow.
 
+    `serial` is the symbol of the serial entry, whose loops stand as they are written;
     `rows` are the `args` rows of the manifest, for ranges; `params` are the values of this build,
     `policies` the names of what its entries may disagree in.
     """
-    function = serial_function(scheduled.module)
+    function = function_named(scheduled.module, serial)
     places = _schedules(scheduled)
     if function is None or not places:
         return Derivation()
@@ -204,7 +206,7 @@ def _source(
         return sum(min(max(v, -(2**60)), 2**60) for v in case.values() if isinstance(v, (int, float)))
 
     check = ranked[0]
-    named = {n.id for text in check.given.values() for n in ast.walk(parsed(str(text))) if isinstance(n, ast.Name)}
+    named = {n.id for text in check.given.values() for n in nodes(parsed(str(text))) if isinstance(n, ast.Name)}
     left_out = {*params, *(set(policies) - named)}
     cases = check.cases()
     own = [case for case in cases if of_case(check, case, params.keys()).items() <= params.items()]

@@ -21,7 +21,7 @@ from specgen.checks.domains import Bounded, Plain
 from specgen.checks.dtypes import TYPES, ElementType
 from specgen.checks.frames import Frame, Scope, Target, frame_of
 from specgen.checks.values import FUNCTIONS, FormulaError, Value, Vector
-from specgen.expressions import range_count
+from specgen.expressions import nodes, range_count
 
 __all__ = ["FormulaError", "Scope", "Target", "evaluate", "magnitude", "scalar"]
 
@@ -103,7 +103,7 @@ class _Evaluator:
         """Names that a part depends on; `uniform` depends on the element's number."""
         key = id(node)
         if key not in self.used:
-            found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            found = {n.id for n in nodes(node) if isinstance(n, ast.Name)}
             self.used[key] = frozenset(found | {"flat"} if "uniform" in found else found)
         return self.used[key]
 

@@ -12,7 +12,7 @@ from specgen.checks.formula import FUNCTION_NAMES, RESERVED
 from specgen.checks.written import words_of
 from specgen.diagnostics import Diagnostic
 from specgen.diagnostics.catalogue import diagnostic
-from specgen.expressions import Expr
+from specgen.expressions import Expr, nodes
 from specgen.loading.literals import number
 from specgen.schema.messages import nearest
 
@@ -34,11 +34,11 @@ def check_names(spec: model.Spec, case: model.Case) -> Iterator[Diagnostic]:
     for place, formula in _formulas(spec, case):
         if isinstance(formula.tree, ast.Constant):
             continue
-        nodes = list(ast.walk(formula.tree))
-        for node in nodes:
+        parts = nodes(formula.tree)
+        for node in parts:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 yield from _called(formula, node, node.func.id)
-        yield from _named(formula, nodes, place, spec.lost or frozenset())
+        yield from _named(formula, parts, place, spec.lost or frozenset())
 
 
 def _formulas(spec: model.Spec, case: model.Case) -> Iterator[tuple[_Place, Expr]]:
@@ -74,11 +74,11 @@ def _axes(buffers: dict[str, model.BufferArg], name: str) -> set[str]:
     return {"flat", *(axis.name.text for axis in buffers[name].shape)} if name in buffers else set()
 
 
-def _named(formula: Expr, nodes: list[ast.AST], place: _Place, lost: frozenset[str]) -> Iterator[Diagnostic]:
-    counters = {n.target.id for n in nodes if isinstance(n, ast.comprehension) and isinstance(n.target, ast.Name)}
-    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
-    subscripted = {id(n.value) for n in nodes if isinstance(n, ast.Subscript)}
-    for node in nodes:
+def _named(formula: Expr, parts: list[ast.AST], place: _Place, lost: frozenset[str]) -> Iterator[Diagnostic]:
+    counters = {n.target.id for n in parts if isinstance(n, ast.comprehension) and isinstance(n.target, ast.Name)}
+    called = {id(n.func) for n in parts if isinstance(n, ast.Call)}
+    subscripted = {id(n.value) for n in parts if isinstance(n, ast.Subscript)}
+    for node in parts:
         if not isinstance(node, ast.Name) or id(node) in called or node.id in lost:
             continue
         name = node.id

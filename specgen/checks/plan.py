@@ -62,7 +62,8 @@ def plan_suite(spec: model.Spec, instance: Instance, scheduled: Scheduled) -> Su
     signature = Signature.of(rows, constants, sorted(words))
     checks = [planned(case, constants, words) for case in spec.checks]
     policies = [p.name.text for p in spec.policies]
-    derivation = derive([c.check for c in checks], signature, rows, scheduled, dict(instance.params), policies)
+    written, serial = [c.check for c in checks], instance.entry("serial").symbol
+    derivation = derive(written, signature, rows, scheduled, serial, dict(instance.params), policies)
     benchmarks = [_benchmark(case, constants, words) for case in spec.benchmarks]
     return SuitePlan(
         spec.name.text,

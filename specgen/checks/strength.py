@@ -22,7 +22,7 @@ from specgen.checks.values import FormulaError
 from specgen.checks.written import constants_of, planned, words_of
 from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.merge import within
-from specgen.expressions import Expr
+from specgen.expressions import Expr, nodes
 from specgen.loading.walk import covered, is_readable
 from specgen.param_sets import of_case
 
@@ -437,7 +437,7 @@ class _Strength:
 
 def formula_names(text: str) -> set[str]:
     """Every name in a formula."""
-    return {n.id for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)}
+    return {n.id for n in nodes(parsed(text)) if isinstance(n, ast.Name)}
 
 
 def _demand(values: Mapping[str, Any]) -> float:

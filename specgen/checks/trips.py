@@ -65,15 +65,12 @@ class Loop:
         return None if span is None else max(0, -((span.start - span.stop) // span.step))
 
 
-def serial_function(module: ModuleOp) -> FuncOp | None:
-    """The serial entry point of a module."""
+def function_named(module: ModuleOp, symbol: str) -> FuncOp | None:
+    """An entry point of a module."""
     from xdsl.dialects.func import FuncOp
 
-    for op in module.body.block.ops:
-        entry = op.attributes.get("motif.entry") if isinstance(op, FuncOp) else None
-        if isinstance(op, FuncOp) and getattr(entry, "data", "") == "serial":
-            return op
-    return None
+    functions = (op for op in module.body.block.ops if isinstance(op, FuncOp))
+    return next((f for f in functions if f.sym_name.data == symbol), None)
 
 
 def scheduled_loops(function: FuncOp, places: Sequence[str]) -> tuple[list[Loop], list[tuple[str, str]]]:

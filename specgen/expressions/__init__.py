@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from specgen.expressions.formula import evaluate_formula, evaluate_tree
 from specgen.expressions.parse import MAX_DEPTH, MAX_LENGTH, constant, parse_expression, range_count, unreadable
-from specgen.expressions.tree import Expr
+from specgen.expressions.tree import Expr, nodes
 
 __all__ = [
     "MAX_DEPTH",
@@ -16,6 +16,7 @@ __all__ = [
     "constant",
     "evaluate_formula",
     "evaluate_tree",
+    "nodes",
     "parse_expression",
     "range_count",
     "unreadable",

@@ -13,6 +13,28 @@ Piece = tuple[int, int, int]
 """`(offset in the text, line, column)`: from that offset on, text and file run side by side."""
 
 
+_NO_PARTS = {"ctx", "op", "ops"}
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Name: (), ast.Constant: ()}
+
+
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """A tree and all its parts, breadth first as `ast.walk` has them; without operators and contexts, which say little
+    and are half of a tree.
+    """
+    found = [tree]
+    for node in found:
+        fields = _FIELDS.get(type(node))
+        if fields is None:
+            fields = _FIELDS[type(node)] = tuple(name for name in node._fields if name not in _NO_PARTS)
+        for name in fields:
+            part = getattr(node, name, None)
+            if isinstance(part, ast.AST):
+                found.append(part)
+            elif isinstance(part, list):
+                found += [inner for inner in part if isinstance(inner, ast.AST)]
+    return found
+
+
 @dataclass(frozen=True)
 class Expr:
     """A parsed expression: its text, its whitelisted syntax tree and where the text stands in the file.

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import AnyFloat, ComplexType, FileLineColLoc, IndexType, IntegerType, LocationAttr
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.parser import AttrParser, Parser
 from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
+from specgen.ir import lines
 from specgen.ir.dialect import context
 from specgen.ir.locations import make
 
@@ -99,6 +100,35 @@ class Reader(Parser):
     def __init__(self, text: str, name: str) -> None:
         super().__init__(context(), text, name)
         self._parser_state = ParserState(Lexer(Input(text, name)))
+
+    def parse_operation(self) -> Operation:
+        """An operation with what is before and behind it; lines that are like one before are not parsed again."""
+        line = lines.at(self.lexer.input.content, self.pos)
+        if line is None or self.attribute_aliases or self.dialect_resources:
+            return super().parse_operation()
+        known = self.ssa_values
+        kind = lines.kind(line)
+        if kind is not None and all(name in known for name in line.operands):
+            op = kind.make([known[name][0] for name in line.operands], self._place(line.location))
+            if op is not None:
+                self._name_results(op, line)
+                return op
+        op = super().parse_operation()
+        if self._stands_behind(line.end):
+            lines.remember(line, op, self.ssa_values)
+        return op
+
+    def _name_results(self, op: Operation, line: lines.Line) -> None:
+        start = self.pos
+        for name, result in zip(line.results, op.results, strict=True):
+            self._register_ssa_definition(name, (result,), Span(start, start + 1 + len(name), self.lexer.input))
+        self._resume_from(line.end)
+
+    @staticmethod
+    def _place(text: str) -> FileLineColLoc:
+        match = _LOCATION.match(text)
+        assert match is not None
+        return _location(*match.groups())
 
     def parse_optional_location(self) -> LocationAttr | None:
         """`loc("file":line:column)`, if it stands here; other forms as xDSL reads them."""

@@ -71,7 +71,7 @@ def _verify_leaf(op: Operation, around: type) -> None:
     _at_hand[near] = key
 
 
-Shape = list[tuple[object, ...]]
+Shape = list[object]
 
 
 class Verifier:
@@ -99,20 +99,22 @@ class Verifier:
 
 
 def shape(part: Operation) -> Shape:
-    """Everything below `part` that its verification depends on; equal shapes verify alike."""
+    """Everything below `part` that its verification depends on; equal shapes verify alike.
+
+    One flat list, for this is done after each pass: an operation begins what is said of it, numbers and kinds of
+    objects part the rest.
+    """
     result: Shape = []
-    for op in part.walk():
-        result.append(
-            (
-                op,
-                op.parent,
-                *op.operands,
-                *(r.type for r in op.results),
-                *op.successors,
-                *op.properties.items(),
-                *op.attributes.items(),
-            )
-        )
+    pending = [part]
+    while pending:
+        op = pending.pop()
+        result += (op, op.parent, *op.operands, len(op.properties), *op.properties, *op.properties.values())
+        result += op.attributes
+        result += op.attributes.values()
+        result += [value.type for value in op.results]
+        result += op.successors
         for region in op.regions:
-            result += [(block, block.parent, *(a.type for a in block.args)) for block in region.blocks]
+            for block in region.blocks:
+                result += (block, block.parent, *[value.type for value in block.args])
+                pending += block.ops
     return result

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from specgen.diagnostics import Diagnostic, Span
 from specgen.diagnostics.catalogue import diagnostic
 from specgen.diagnostics.merge import within
-from specgen.expressions import Expr
+from specgen.expressions import Expr, nodes
 from specgen.loading.context import name_problem
 from specgen.loading.literals import PICK, bounds, choice_problem, number, outside
 from specgen.loading.walk import covered, is_readable
@@ -106,7 +106,7 @@ class _Case:
         if any(isinstance(f, Reference) for f in formulas):
             return  # Python gets all names
         trees = [f.tree for f in formulas if isinstance(f, Expr)]
-        read = {n.id for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        read = {n.id for tree in trees for n in nodes(tree) if isinstance(n, ast.Name)}
         own = (*self.scalars, *self.knobs)
         free = {n.text: n for n in (*self._in_rows().values(), *(n for n, _ in self.case.each))}
         for text, name in free.items():

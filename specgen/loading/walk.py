@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from specgen.diagnostics import Span
-from specgen.expressions import Expr
+from specgen.expressions import Expr, nodes
 from specgen.model import (
     Apply,
     Assume,
@@ -85,15 +85,16 @@ def _subscripts(target: Expr) -> Iterator[tuple[Expr, ast.AST]]:
 
 def names_in(tree: ast.AST) -> Iterator[ast.Name]:
     """The value names of an expression: not the functions that it calls, nor keywords of calls, nor `round`'s word."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    parts = nodes(tree)
+    calls = [node for node in parts if isinstance(node, ast.Call)]
     others = {id(call.func) for call in calls}
     others |= {id(given.value) for call in calls for given in call.keywords if given.arg == "round"}
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in others)
+    return (node for node in parts if isinstance(node, ast.Name) and id(node) not in others)
 
 
 def called_in(tree: ast.AST) -> Iterator[str]:
     """The names that are called: functions, and params or defines that stand for types."""
-    return (n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
+    return (n.func.id for n in nodes(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name))
 
 
 def root_of(tree: ast.AST) -> ast.Name | None:

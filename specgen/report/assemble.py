@@ -33,7 +33,7 @@ def assemble(plan: Planned, binary: AmdgpuBinary | SpirvBinary, spec_sha256: str
     report["entries"] = _entries(plan, facts.pop("entries"))
     report["source_low"] = _schedule(plan)
     report.update(facts)
-    report["selections"] = selections.rows(plan.instance.entries)
+    report["selections"] = selections.rows(plan.instance.functions)
     report["barriers"] = barriers.rows(_functions(plan), places, targets.load(plan.target))
     return report
 

@@ -49,7 +49,7 @@ SCHEMA: tuple[Row, ...] = (
     Row("entries", "list", "One entry point each: default, serial, then the other variants by name."),
     Row("entries[].name", "text", "Name of the variant."),
     Row("entries[].policies", "mapping", "Its policy values."),
-    Row("entries[].symbol", "text", "Its entry point in the artifact."),
+    Row("entries[].symbol", "text", "Its entry point in the artifact; entries that are the same kernel share one."),
     Row("entries[].workgroup_size", "list", "Work-items along x, y, z.", "work-items"),
     Row(
         "entries[].code_byte_count", "integer", "Size of the entry point's machine code or instruction words.", "bytes"

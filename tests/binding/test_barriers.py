@@ -32,7 +32,7 @@ def body(form: str | None = None, scope: str = "workgroup") -> str:
     return BODY.format(scope=scope, schedule=schedule)
 
 
-def shape(form: str | None, target: str, scope: str = "workgroup", entry: str = "k") -> list[str]:
+def shape(form: str | None, target: str, scope: str = "workgroup", entry: str = "default") -> list[str]:
     """The barrier operations and where the addition stands among them."""
     wanted = {"gpu.barrier": "barrier", "motif.arrive": "arrive", "motif.wait": "wait", "arith.addf": "work"}
     found = [line for line in ops(body(form, scope), target=target, entry=entry) if any(w in line for w in wanted)]
@@ -55,7 +55,7 @@ def test_the_form_picks_the_operations(target: str) -> None:
 
 def test_the_serial_entry_meets_first() -> None:
     for form in ("complete", "split", "auto"):
-        assert shape(form, "gfx1201", entry="k__serial") == ["barrier", "work"]
+        assert shape(form, "gfx1201", entry="serial") == ["barrier", "work"]
 
 
 def test_the_scope_is_kept_by_both_halves() -> None:

@@ -8,6 +8,8 @@ from binding_helpers import HEAD, bound, load, ops, told
 
 from specgen import targets
 from specgen.binding import bind
+from specgen.binding.instance import Elements
+from specgen.expand import expand
 
 HEADER = """\
 policies:
@@ -35,7 +37,7 @@ def test_loops_carry_what_their_body_sets_under_the_policies_at_hand() -> None:
     result = bound(BODY, head=HEADER)
     assert result.instance is not None
     assert [names for _, names in result.instance.entry("default").carried] == [("a",)]
-    assert any("step %c32" in line for line in ops(BODY, head=HEADER, entry="k__wide"))
+    assert any("step %c32" in line for line in ops(BODY, head=HEADER, entry="wide"))
     twice = bound(BODY, head=HEADER, policies={"mode": "twice"})
     assert twice.instance is not None
     assert [names for _, names in twice.instance.entry("default").carried] == [("a", "b")]
@@ -133,3 +135,53 @@ def test_two_hundred_lines_are_typed_in_time() -> None:
         times.append(time.process_time() - started)
     assert result.diagnostics == ()
     assert min(times) < 0.15, times
+
+
+SHARING = """\
+policies:
+  scale: {default: 2, choices: [2, 3]}
+  other: {default: 1, choices: [1, 2, 3]}
+variants:
+  same: {other: 2}
+  apart: {scale: 3}
+  again: {scale: 3, other: 3}
+"""
+
+
+def test_entries_that_are_the_same_kernel_share_a_symbol() -> None:
+    result = bound("- let: {unused: other}\n- store:\n    y[lane]: f32(lane * scale)\n", head=SHARING)
+    assert result.instance is not None, told(result.diagnostics)
+    symbols = {e.name: e.symbol for e in result.instance.entries}
+    assert symbols == {"default": "k", "serial": "k", "same": "k", "apart": "k__apart", "again": "k__apart"}
+    assert [e.name for e in result.instance.functions] == ["default", "apart"]
+    assert expand(result.instance).count("func.func @") == 2
+    policies = {e.name: dict(e.policies) for e in result.instance.entries}
+    assert policies["again"] == {"scale": 3, "other": 3}, "each has its own values"
+
+
+def test_a_schedule_or_another_launch_is_another_kernel() -> None:
+    head = "policies:\n  depth: {default: 1, range: [1, 8]}\nvariants:\n  deep: {depth: 3}\n"
+    body = """
+- var: {a: f32(0)}
+- for: i
+  in: range(n)
+  schedule: {pipeline: depth}
+  do:
+  - set:
+      a: a + x[i, lane]
+- store:
+    y[lane]: a
+"""
+    result = bound(body, head=head)
+    assert result.instance is not None, told(result.diagnostics)
+    assert [e.symbol for e in result.instance.entries] == ["k", "k", "k__deep"]
+
+
+def test_zeros_of_two_signs_are_two_kernels() -> None:
+    assert Elements((0.0,)) != Elements((-0.0,))
+    assert Elements((1,)) != Elements((1.0,)) != Elements((True,))
+    assert Elements((float("nan"),)) == Elements((float("nan"),))
+    head = "policies:\n  side: {default: 0, choices: [0, 1]}\nvariants:\n  below: {side: 1}\n"
+    result = bound("- store:\n    y[lane]: f32(0.0) if side == 0 else f32(-0.0)\n", head=head)
+    assert result.instance is not None, told(result.diagnostics)
+    assert [e.symbol for e in result.instance.entries] == ["k", "k", "k__below"]

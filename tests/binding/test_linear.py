@@ -61,3 +61,20 @@ def test_bounds_hold_for_every_assignment() -> None:
 
 def _at(form: Linear, values: tuple[int, ...]) -> int:
     return int(form.constant + sum(c * values[a] for a, c in form.terms))
+
+
+def test_what_was_found_before_gives_way_to_facts_that_came_later() -> None:
+    facts = Facts()
+    b, a = facts.atom(0, 100), facts.atom(0, 100)
+    assert (facts.interval(a), facts.wide(a)) == ((0, 100), (0, 100))
+    facts.always(b - a)
+    facts.always(b.scaled(-1).plus(9))
+    assert facts.interval(a) == (0, 9)
+    facts.push([a.plus(-3)])
+    assert (facts.interval(a), facts.wide(a)) == ((3, 9), (0, 9))
+    facts.note(a.plus(-5))
+    assert (facts.interval(a), facts.wide(a)) == ((5, 9), (0, 9))
+    facts.always(b.scaled(-1).plus(7))
+    assert (facts.interval(a), facts.wide(a)) == ((5, 7), (0, 7))
+    facts.pop()
+    assert facts.interval(a) == (0, 7)

@@ -66,7 +66,7 @@ def test_params_and_settings_of_an_instance() -> None:
 
 
 def test_serial_covers_instances() -> None:
-    found = ops(APPLY + STORE, entry="k__serial", **OPTIONS)
+    found = ops(APPLY + STORE, entry="serial", **OPTIONS)
     assert '} {motif.loop = "i", motif.pipeline = 1 : i64, motif.instance = "one"}' in found
 
 

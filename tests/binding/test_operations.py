@@ -129,7 +129,7 @@ def test_variables_become_arguments_of_loops_and_results_of_conditions() -> None
 def test_the_serial_variant_has_no_schedule() -> None:
     keys = "schedule: {pipeline: 3, unroll: 2, order: recurrence, lead: 1}"
     source = f"- for: i\n  in: range(4)\n  {keys}\n  do:\n  - let: {{a: i}}"
-    found = ops(source, entry="k__serial")
+    found = ops(source, entry="serial")
     assert '} {motif.loop = "i", motif.pipeline = 1 : i64, motif.unroll = 1 : i64, motif.order = "recurrence"}' in found
 
 

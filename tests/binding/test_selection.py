@@ -250,7 +250,7 @@ def test_memory_of_another_body_is_not_allocated() -> None:
     for target, wanted in (("gfx1151", 0), ("gfx1201", 1)):
         bound = bind(spec, targets.load(target))
         assert bound.instance is not None, told(bound.diagnostics)
-        assert expand(bound.instance).count("memref.alloc") == wanted * len(bound.instance.entries)
+        assert expand(bound.instance).count("memref.alloc") == wanted * len(bound.instance.functions)
 
 
 def test_every_body_of_a_motif_is_typed() -> None:

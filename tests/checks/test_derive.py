@@ -8,7 +8,7 @@ from specgen import ir, manifest, targets
 from specgen.binding import bind
 from specgen.checks.derive import MOST_BYTES, Schedule, wanted_trips
 from specgen.checks.plan import plan_suite
-from specgen.checks.trips import scheduled_loops, serial_function, touched_rows
+from specgen.checks.trips import function_named, scheduled_loops, touched_rows
 from specgen.loading import load_spec
 from specgen.stages import plan, schedule_instance
 
@@ -168,9 +168,13 @@ def test_inputs_of_a_reference_do_and_the_suite_says_so(derived, tmp_path):
     assert note.startswith("No derived cases follow `row_count`: every check takes its inputs from a Python reference")
 
 
+def _serial(planned):
+    return function_named(planned.scheduled.module, planned.instance.entry("serial").symbol)
+
+
 def test_touched_rows_follow_the_loop(derived):
     _, _, planned = derived("streaming/streaming_packed_dot.spec.yaml")
-    function = serial_function(planned.scheduled.module)
+    function = _serial(planned)
     for count in (0, 1, 128):
         assert touched_rows(function, "fields", {"count": count}) == count
         assert touched_rows(function, "rhs", {"count": count}) == count
@@ -191,7 +195,7 @@ def test_trips_of_bounds(derived):
         _, _, planned = derived(
             "streaming/sum_guarded_rows.spec.yaml", ("in: range(round_up(count, 4))", f"in: {bounds}")
         )
-        function = serial_function(planned.scheduled.module)
+        function = _serial(planned)
         loops, others = scheduled_loops(function, [r.location for r in planned.scheduled.rows])
         (loop,) = [found for found in loops if found.label == "row"]
         assert (loop.scalar, others) == ("count", [])
@@ -200,7 +204,7 @@ def test_trips_of_bounds(derived):
 
 def test_the_serial_entry_is_found(derived):
     _, _, planned = derived("streaming/sum_rows.spec.yaml")
-    assert serial_function(planned.scheduled.module).sym_name.data == "sum_rows__serial"
+    assert _serial(planned).sym_name.data == "sum_rows__serial"
     assert "sum_rows__serial" in ir.print_module(planned.scheduled.module)
     assert manifest.arguments(planned.instance)[0]["range"] == [0, 64]
 

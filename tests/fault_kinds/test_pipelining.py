@@ -335,7 +335,7 @@ def test_b09_schedule_that_cannot_be_honoured() -> None:
         wanted = rows[[row for row in range(count) if row != 3]].sum(0)
         assert np.array_equal(left["out"], wanted), count
     shapes = re.findall(r"memref\.alloc\(\).*", ir.print_module(plan(GUARDED_STAGE, depth=1).scheduled.module))
-    assert len(shapes) == 2, "one piece of workgroup memory an entry, never two"
+    assert len(shapes) == 1, "one piece of workgroup memory, never two; both entries are the same kernel"
 
 
 def test_b09_fixed_length_keeps_one_buffer() -> None:
@@ -345,7 +345,7 @@ def test_b09_fixed_length_keeps_one_buffer() -> None:
     rows = x.reshape(8, 64)[:, ::-1]
     for depth in (1, 2, 3):
         printed = ir.print_module(plan(text, depth=depth).scheduled.module)
-        assert printed.count("memref.alloc()") == 2
+        assert printed.count("memref.alloc()") == printed.count("func.func") == (1 if depth == 1 else 2)
         left = run(text, {"count": 8, "x": x, "out": zeros(64)}, depth=depth)
         assert np.array_equal(left["out"], rows.sum(0) - rows[3]), depth
 

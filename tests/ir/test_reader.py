@@ -14,7 +14,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 from specgen import targets
 from specgen.binding import bind
 from specgen.expand import expand
-from specgen.ir import print_module, reader
+from specgen.ir import lines, print_module, reader
 from specgen.ir.dialect import context
 from specgen.loading import load_spec
 
@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SPECS = sorted((ROOT / "specs").rglob("*.spec.yaml"))
 MLIR_FILES = sorted((ROOT / "tests" / "filecheck").glob("*.mlir"))
 
+ADD = '%c = arith.addf %a, %b : f32 loc("k.spec.yaml":3:4)\n'
 ODD_TOKENS = """%0 %a.b-c @name @"quoted name" #gpu<dim x> !alias ^bb0 -> - -1 0x1F 0xi32 16x128xf32 ?x4 1.5 1. 2.5e-3
 1e3
 "plain" "" "a\\"b" "\\E2\\82" "caf\u00e9" ... {-# #-} { } [ ] ( ) <= == :: , + * / | // a comment 12
@@ -110,11 +111,16 @@ def test_aliases_are_not_remembered() -> None:
         '"gpu.barrier"() : () -> () loc("a":1:)',
         "func.func @f() { func.return ~ }",
         "func.func @f(%a: i32 i32) { func.return }",
+        f"func.func @f(%a: f32, %b: f32) {{\n{ADD}{ADD}}}",
+        f"func.func @f(%a: f32) {{\n{ADD}func.return }}",
+        f"func.func @f(%a: f32, %b: f64) {{\n{ADD}func.return }}",
+        f"func.func @f(%a: f32, %b: f32) {{\n{ADD.replace('%c', '%b')}func.return }}",
         '"gpu.barrier"() : () -> () loc("open',
     ],
 )
 def test_the_same_errors(text: str) -> None:
-    """What xDSL refuses is refused with the same words at the same place, twice."""
+    """What xDSL refuses is refused with the same words at the same place, twice and with its lines known."""
+    ours(f"func.func @f(%a: f32, %b: f32) {{\n{ADD}func.return }}")
     with pytest.raises(ParseError) as expected:
         theirs(text)
     for _ in range(2):
@@ -131,3 +137,72 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         (op,) = ours(f'"gpu.barrier"() {{motif.n = {number} : i64}} : () -> ()').body.block.ops
         assert str(op.attributes["motif.n"]) == f"{number} : i64"
         assert len(reader._dictionaries) <= 4
+
+
+LIKE = """
+builtin.module {
+  func.func @f(%a: f32, %b: f32, %x: memref<?xf32>, %i: index, %p: i1) {
+    FIRST loc("k.spec.yaml":5:6)
+    SECOND loc("k.spec.yaml":7:8)
+    func.return loc("k.spec.yaml":1:1)
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("%r = arith.subf %a, %a : f32", "%s = arith.subf %b, %a : f32"),
+        ("%r = arith.select %p, %a, %b : f32", "%s = arith.select %p, %b, %a : f32"),
+        ("memref.store %a, %x[%i] : memref<?xf32>", "memref.store %b, %x[%i] : memref<?xf32>"),
+        ("scf.if %p { scf.yield }", "scf.if %p { scf.yield }"),
+        ("%r = arith.negf %a : f32 //", "%s = arith.negf %b : f32 //"),
+        ("%r = arith.addf %a, %b : f32 // %p", "%s = arith.addf %b, %a : f32 // %p"),
+        ('%r = "arith.subf"(%a, %b) : (f32, f32) -> f32', '%s = "arith.subf"(%b, %a) : (f32, f32) -> f32'),
+        (
+            '"motif.check"(%p) {kind = "k", message = "%a"} : (i1) -> ()',
+            '"motif.check"(%p) {kind = "k", message = "%b"} : (i1) -> ()',
+        ),
+        (
+            "scf.if %p { memref.store %a, %x[%i] : memref<?xf32> }",
+            "scf.if %p { memref.store %b, %x[%i] : memref<?xf32> }",
+        ),
+        (
+            '%r = arith.negf %a : f32 loc("k.spec.yaml":2:2) %t = arith.negf %b : f32',
+            '%s = arith.negf %b : f32 loc("k.spec.yaml":2:2) %u = arith.negf %a : f32',
+        ),
+        ('%r:2 = "t.two"(%a, %b) : (f32, f32) -> (f32, f32)', "%s = arith.addf %r#1, %r#0 : f32"),
+    ],
+)
+def test_lines_of_one_kind(first: str, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was seen before, a line means what xDSL makes of it."""
+    monkeypatch.setattr(lines, "_kinds", {})
+    text = LIKE.replace("FIRST", first).replace("SECOND", second)
+    if "t.two" in text:
+        text = text.replace("t.two", "builtin.unrealized_conversion_cast")
+    expected = theirs(text)
+    for _ in range(3):
+        module = ours(text)
+        assert module.is_structurally_equivalent(expected)
+        assert print_module(module) == print_module(expected)
+
+
+def test_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full memory of lines starts afresh."""
+    monkeypatch.setattr(lines, "_MOST", 4)
+    monkeypatch.setattr(lines, "_kinds", {})
+    for number in range(20):
+        text = f'"gpu.barrier"() {{motif.n = {number} : i64}} : () -> () loc("k":1:1)\n'
+        (op,) = ours(text).body.block.ops
+        assert str(op.attributes["motif.n"]) == f"{number} : i64"
+        assert 1 <= len(lines._kinds) <= 4
+
+
+def test_a_value_given_twice_does_not_tell_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of values that are all one value fit any order of operands: nothing is learnt from such a line."""
+    monkeypatch.setattr(lines, "_kinds", {})
+    ours("func.func @f(%a: f32) {\n" + ADD.replace("%b", "%a") + "func.return }")
+    assert all("addf" not in text for _, text in lines._kinds)
+    ours(f"func.func @f(%a: f32, %b: f32) {{\n{ADD}func.return }}")
+    assert any("addf" in text for _, text in lines._kinds)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr, i32
-from xdsl.ir import ErasedSSAValue, Operation
+from xdsl.ir import Block, ErasedSSAValue, Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
@@ -153,8 +153,20 @@ def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     verifier.verify()
     verifier.verify()
     assert seen == ["k", "other", "k"]
+    find(module, arith.AddfOp).attributes["motif.note"] = StringAttr("another value")
+    verifier.verify()
+    assert seen == ["k", "other", "k", "k"]
     Verifier(module).verify()
-    assert seen == ["k", "other", "k", "k", "other"]
+    assert seen == ["k", "other", "k", "k", "k", "other"]
+
+
+def test_where_a_branch_goes_is_part_of_the_shape() -> None:
+    one, other = Block([cf.Branch(target := Block())]), Block()
+    function = func.FuncOp("f", ((), ()), Region([one, target, other]))
+    before = verified.shape(function)
+    assert before == verified.shape(function)
+    one.ops.first.successors[0] = other
+    assert before != verified.shape(function)
 
 
 def test_functions_that_come_and_go() -> None:

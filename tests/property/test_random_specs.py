@@ -64,7 +64,7 @@ def _compare(kernel: Kernel, plan: stages.Plan, random: Random) -> None:
         args: dict[str, Any] = dict(scalars)
         args |= {b.name: _array(inputs[b.name], b.element) for b in kernel.inputs}
         args |= {b.name: np.zeros(math.prod(b.shape), DTYPES[b.element]) for b in kernel.outputs}
-        for symbol in (kernel.name, f"{kernel.name}__serial"):
+        for symbol in (entry.symbol for entry in plan.planned.instance.functions):
             run = interpret(plan.planned.scheduled.module, symbol, args, (kernel.groups, 1, 1))
             assert run.findings == (), (kernel.text, symbol, scalars, run.findings)
             for buffer in kernel.outputs:

@@ -74,10 +74,12 @@ def text(result: Bound, *, locations: bool = False) -> str:
     return made if locations else re.sub(r" loc\([^)]*\)", "", made)
 
 
-def ops(body: str, *, entry: str = "k", **options: object) -> list[str]:
-    """The operations of one function, without locations, indentation and the final return and store of 0."""
-    made = text(bound(body, **options))  # type: ignore[arg-type]
-    inside = re.search(rf"func\.func @{entry}\(.*?\{{\n(.*?)\n  \}}", made, re.DOTALL)
+def ops(body: str, *, entry: str = "default", **options: object) -> list[str]:
+    """The operations of one entry, without locations, indentation and the final return and store of 0."""
+    result = bound(body, **options)  # type: ignore[arg-type]
+    made = text(result)
+    assert result.instance is not None
+    inside = re.search(rf"func\.func @{result.instance.entry(entry).symbol}\(.*?\{{\n(.*?)\n  \}}", made, re.DOTALL)
     assert inside is not None
     return [line.strip() for line in inside.group(1).split("\n")]
 

@@ -60,8 +60,7 @@ def launch(
 ) -> Run:
     """One launch of the built code."""
     kind = "amdgpu-emulator" if targets.load(target).kind == "amdgpu" else "vulkan"
-    symbol = name_of(text) + (f"__{entry}" if entry else "")
-    return device(kind).load(artifact(text, target, **policies), symbol).launch(args, grid)
+    return device(kind).load(artifact(text, target, **policies), entry or "default").launch(args, grid)
 
 
 def same_as_interpreter(

@@ -97,7 +97,7 @@ def runs(
 ) -> list[Run]:
     """One `Run` a launch on the interpreter, side by side."""
     planned = plan(text, target, **policies)
-    symbol = name_of(text) + (f"__{entry}" if entry else "")
+    symbol = planned.instance.entry(entry or "default").symbol
     return interpret_batch(planned.scheduled.module, symbol, list(launches), grid, lanes)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from specgen.devices.base import Arguments, Artifact, DeviceError, DeviceFacts, Grid, Run, Timing, TimingPlan
 from specgen.devices.launching import checked_counts, launch_one, workgroups
+from specgen.manifest import symbol
 
 NAME: Final = "amdgpu-emulator"
 
@@ -32,10 +33,11 @@ class EmulatorDevice:
         return DeviceFacts(NAME, (32, 64), 65536, 1024, ("sanitizers", "evidence"))
 
     def load(self, artifact: Artifact, entry: str) -> EmulatedKernel:
-        """Load the kernel with the symbol `entry` from `kernel.hsaco`; its code must be for the artifact's target."""
+        """Load an entry (a name or symbol) from `kernel.hsaco`; its code must be for the artifact's target."""
         if "kernel.hsaco" not in artifact.files:
             raise DeviceError(f"{artifact.name} for {artifact.target} has no kernel.hsaco")
-        kernel = EmulatedKernel(artifact.files["kernel.hsaco"], entry, self.sanitize, artifact)
+        found = symbol(artifact.manifest, entry)
+        kernel = EmulatedKernel(artifact.files["kernel.hsaco"], found, self.sanitize, artifact)
         if kernel.code.target != artifact.target:
             raise DeviceError(f"the artifact is for {artifact.target}, its code object for {kernel.code.target}")
         return kernel

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from specgen.devices.base import Arguments, Artifact, DeviceError, DeviceFacts, Grid, Run, Timing, TimingPlan
 from specgen.devices.interpreter.program import Program, compile_function, find_function
 from specgen.devices.launching import launch_each
+from specgen.manifest import symbol
 
 IR_FILE = "scheduled.mlir"
 
@@ -59,9 +60,9 @@ class InterpreterDevice:
         text = artifact.files.get(IR_FILE)
         if text is None:
             raise DeviceError(f"{artifact.name} for {artifact.target} has no {IR_FILE}")
-        key = (text, entry)
+        key = (text, symbol(artifact.manifest, entry))
         if key not in self._kernels:
-            function = find_function(text.decode(), entry)
+            function = find_function(text.decode(), key[1])
             size = None if "motif.subgroup_size" in function.attributes else self.subgroup_size
             self._kernels[key] = compile_function(function, size)
         return InterpreterKernel(artifact, self._kernels[key])
