@@ -161,7 +161,7 @@ def test_only_what_changed_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_a_branch_goes_is_part_of_the_shape() -> None:
-    one, other = Block([cf.Branch(target := Block())]), Block()
+    one, other = Block([cf.BranchOp(target := Block())]), Block()
     function = func.FuncOp("f", ((), ()), Region([one, target, other]))
     before = verified.shape(function)
     assert before == verified.shape(function)
