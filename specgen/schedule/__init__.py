@@ -36,7 +36,7 @@ class Scheduled:
 def schedule(
     module: ModuleOp, *, dump: Dump | None = None, only_plan: bool = False, verified: bool = False
 ) -> Scheduled:
-    """Apply the loop policies of every kernel of `module` to a clone of it.
+    """Apply the loop policies of every kernel of `module` to a clone of it; a module without any comes back itself.
 
     `dump(name, module)` is called after each pass. `only_plan` stops after the loops were judged and rows made:
     the module that comes back is then the source. `verified`: the caller has just verified the module (`ir.parse`

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from specgen.diagnostics import Diagnostic, has_errors
+from specgen.ir.dialect import EARLY, AheadOp, ArriveOp, WaitOp
 from specgen.ir.verified import Verifier
 from specgen.schedule import Dump, Scheduled, policy
 from specgen.schedule.barriers import check_split_barriers
@@ -58,11 +61,15 @@ PASSES = ("split", "pipeline", "unroll", "early", "clean-up")
 
 
 def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool, verified: bool) -> Scheduled:
-    """Schedule a clone of `source`. Raises `AssertionError` when a pass leaves a policy behind: an internal error.
+    """Schedule a clone of `source`; without anything to do and to show, `source` itself is the result.
+
+    Raises `AssertionError` when a pass leaves a policy behind: an internal error.
 
     The module is in order before and after each pass: what follows one pass precedes the next, so it is verified
     once between them, and `verified` says that the source already was.
     """
+    if dump is None and verified and not any(_concerns_a_pass(op) for op in source.walk()):
+        return Scheduled(source, (), (), (), ())
     module = source.clone()
     log = Log()
     for function in policy.kernels(module):
@@ -91,6 +98,13 @@ def run(source: ModuleOp, *, dump: Dump | None, only_plan: bool, verified: bool)
         tuple(log.diagnostics),
         tuple(log.splits),
     )
+
+
+def _concerns_a_pass(op: Operation) -> bool:
+    """Whether a pass or check looks at such operations: without any, a module is its own schedule."""
+    if isinstance(op, (scf.ForOp, AheadOp, ArriveOp, WaitOp)):
+        return True
+    return EARLY in op.attributes or policy.SPLIT in op.attributes
 
 
 def _unique(rows: list[UnrollRow]) -> tuple[UnrollRow, ...]:

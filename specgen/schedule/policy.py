@@ -12,6 +12,8 @@ from specgen.ir import locations
 
 PIPELINE, LEAD, THROUGH = "motif.pipeline", "motif.lead", "motif.through"
 UNROLL, ORDER, TAIL = "motif.unroll", "motif.order", "motif.tail"
+SPLIT = "motif.split"
+"""On an `scf.if` whose loop is to be cut."""
 TRIPS = "motif.trips"
 """Left on a rebuilt loop for the unroll pass: its exact trip count."""
 ORDINAL = "motif.ordinal"

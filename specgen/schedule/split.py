@@ -29,9 +29,6 @@ from specgen.schedule.passes import Log
 from specgen.schedule.rows import SplitRow
 from specgen.schedule.rules import Rejected, broken, describe
 
-SPLIT = "motif.split"
-"""On an `scf.if` whose loop is to be cut."""
-
 _MEET = frozenset({Kind.COLLECTIVE, Kind.WORKGROUP_SYNC, Kind.GLOBAL_SYNC})
 
 
@@ -61,12 +58,12 @@ class SplitLoops:
                     log.splits.append(_apply(function, found))
                 except Rejected as rejected:
                     log.refuse(*rejected.diagnostics)
-                    found.attributes.pop(SPLIT)
+                    found.attributes.pop(policy.SPLIT)
             policy.number(function)
 
 
 def _first(function: func.FuncOp) -> scf.IfOp | None:
-    return next((op for op in function.walk() if isinstance(op, scf.IfOp) and SPLIT in op.attributes), None)
+    return next((op for op in function.walk() if isinstance(op, scf.IfOp) and policy.SPLIT in op.attributes), None)
 
 
 def _apply(function: func.FuncOp, conditional: scf.IfOp) -> SplitRow:

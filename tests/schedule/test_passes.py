@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from scheduling import kernels
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import UnknownLoc
 
+from specgen import targets
+from specgen.binding import bind
+from specgen.expand import expand
 from specgen.ir import locations, parse, print_module
+from specgen.loading import load_spec
 from specgen.schedule import passes, schedule
 from specgen.schedule.cleanup import CleanUp
 from specgen.schedule.passes import PASSES
@@ -102,3 +108,53 @@ def test_pipeline_request_in_the_unroll_pass_is_an_internal_error(monkeypatch: p
     monkeypatch.setattr(passes, "pipeline", lambda: (Unroll(), ReadAhead()))
     with pytest.raises(AssertionError, match="still to be pipelined"):
         schedule(kernels.module(kernels.SUM_ROWS, pipeline=3, unroll=2))
+
+
+SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").rglob("*.spec.*"))
+ASKS = {
+    "loop": "scf.for %i = %c0 to %n step %c1 { }",
+    "early": "%v = memref.load %a[%n] {motif.early} : memref<?xf32>",
+    "split": "scf.if %p { } {motif.split}",
+    "arrive": '%t = "motif.arrive"() {motif.scope = "workgroup"} : () -> index',
+    "ahead": '"motif.ahead"(%n) {motif.name = "n"} : (index) -> ()',
+}
+LEAVES = ("%s = arith.addi %n, %n : index", "scf.if %p { memref.store %f, %a[%n] : memref<?xf32> }")
+
+
+@pytest.mark.parametrize("line", [*ASKS.values(), *LEAVES], ids=[*ASKS, "sum", "guard"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_module_without_anything_to_do_is_its_own_schedule(line: str, nested: bool) -> None:
+    """Whatever a pass or a check looks at is found, however deep."""
+    inner = f"scf.if %p {{ {line} }}" if nested else line
+    text = f"""func.func @k(%n: index, %a: memref<?xf32>, %f: f32, %p: i1) attributes {{motif.kernel}} {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      {inner}
+      func.return
+    }}"""
+    module = parse(text)
+    assert any(map(passes._concerns_a_pass, module.walk())) is (line in ASKS.values())
+    if line in LEAVES:
+        assert schedule(module, verified=True).module is module
+
+
+def test_what_is_its_own_schedule_is_what_the_passes_leave() -> None:
+    """Of every spec: its source is returned only where all passes together change nothing and tell nothing."""
+    same = 0
+    for path in SPECS:
+        spec = load_spec(path, path.parent).spec
+        if spec is None or spec.kind != "kernel" or path.parent.name in ("attention", "decode", "grid"):
+            continue
+        instance = bind(spec, targets.load("gfx1201")).instance
+        if instance is None:
+            continue
+        module = parse(expand(instance))
+        short = schedule(module, verified=True)
+        if short.module is not module:
+            continue
+        whole = schedule(module, verified=False)
+        assert whole.module is not module
+        assert print_module(whole.module) == print_module(module), path
+        assert (whole.rows, whole.stages, whole.unroll_rows, whole.split_rows, whole.diagnostics) == ((),) * 5
+        same += 1
+    assert same >= 5
