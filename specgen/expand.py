@@ -9,6 +9,8 @@ import functools
 import math
 import re
 import struct
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from specgen.binding.instance import Attribute, BufferParam, Elements, Entry, Instance, Op, Operand, Param, TypeText
@@ -119,10 +121,46 @@ def integers(numbers: tuple[int, ...]) -> str:
     return ", ".join(integer(n) for n in numbers)
 
 
+@functools.lru_cache(256)
 def quoted(text: str) -> str:
     """Free text as an MLIR string: printable ASCII, the rest as hexadecimal escapes."""
     plain = (chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in text.encode())
     return '"' + "".join(plain) + '"'
+
+
+_HOLE = re.compile(r"%hole([0-9]+)hole\b")
+_MOST = 4096
+"""How many kinds of lines are remembered; a full memory starts afresh."""
+_lines: dict[tuple[object, ...], tuple[str, ...]] = {}
+"""Texts between names, alternating with the names' places among results and operands."""
+
+
+def line(op: Op, macro: Callable[[Op, int], str]) -> str:
+    """What a macro prints for an operation without regions, printed once for all that differ in names only."""
+    values = (*op.results, *op.operands)
+    given = (*op.attributes, *op.extra)
+    # Kinds of values beside the values, for 1 is True in a key.
+    key = (
+        op.name,
+        len(op.results),
+        *[v.type for v in values],
+        len(op.attributes),
+        *given,
+        *[type(v) for _, v in given],
+    )
+    pieces = _lines.get(key)
+    if pieces is None:
+        if any("%hole" in repr(value) for _, value in given):
+            return macro(op, 0)
+        holes = [Operand(f"hole{number}hole", value.type) for number, value in enumerate(values)]
+        count = len(op.results)
+        pieces = tuple(_HOLE.split(macro(replace(op, results=tuple(holes[:count]), operands=tuple(holes[count:])), 0)))
+        if len(_lines) >= _MOST:
+            _lines.clear()
+        _lines[key] = pieces
+    parts = list(pieces)
+    parts[1::2] = ["%" + identifier(values[int(place)].name) for place in pieces[1::2]]
+    return "".join(parts)
 
 
 def names(operands: tuple[Operand, ...]) -> str:
@@ -275,6 +313,7 @@ _FILTERS: dict[str, Any] = {
     "location": location,
     "dictionary": dictionary,
     "form": form,
+    "line": line,
     "literal": literal,
     "argument_attributes": argument_attributes,
     "function_attributes": function_attributes,

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from specgen import targets
+
 if TYPE_CHECKING:
     from specgen.targets import Target
 
 Question = Callable[..., bool]
-"""Takes a target and the numbers of a case."""
-Answers = dict[tuple[Question, tuple[int, ...]], bool]
+"""Takes a target and what a case is about: numbers, or a name."""
+Answers = dict[tuple[Question, tuple[int | str, ...]], bool]
 
 
 def fits_workgroup(target: Target, items: int) -> bool:
@@ -39,3 +41,13 @@ def fits_grid(target: Target, dim: int, count: int) -> bool:
 def whole_subgroups(target: Target, items: int) -> bool:
     """Whether so many neighbouring work-items are whole subgroups, whatever the target leaves open."""
     return target.subgroup_size is not None and items % target.subgroup_size == 0
+
+
+def is_called(target: Target, name: str) -> bool:
+    """Whether this is the target of that name."""
+    return target.name == name
+
+
+def is_stood_for_by(target: Target, name: str) -> bool:
+    """Whether that is the name of its family, or of a target that stands for it."""
+    return name in (target.family, targets.stand_in(target.name))

@@ -104,10 +104,10 @@ class Shared:
         self.facts_read.add(name)
         return getattr(self.target, name)
 
-    def ask(self, question: Question, *numbers: int) -> bool:
+    def ask(self, question: Question, *case: int | str) -> bool:
         """The target's answer, recorded as something that the binding depends on."""
-        answer = question(self.target, *numbers)
-        self.answers[question, numbers] = answer
+        answer = question(self.target, *case)
+        self.answers[question, case] = answer
         return answer
 
     def failed(self, spec: Spec) -> bool:

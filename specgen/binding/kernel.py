@@ -45,7 +45,7 @@ class Bound:
         """Whether what was bound for one target is the binding of another, but for its subgroup size."""
         if any(getattr(bound_for, fact) != getattr(target, fact) for fact in self.read_target_facts):
             return False
-        return all(question(target, *numbers) == answer for (question, numbers), answer in self.answers.items())
+        return all(question(target, *case) == answer for (question, case), answer in self.answers.items())
 
     @property
     def fingerprint(self) -> object:

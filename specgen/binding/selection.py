@@ -12,6 +12,7 @@ import ast
 from collections.abc import Sequence
 
 from specgen import targets
+from specgen.binding.asked import is_called, is_stood_for_by
 from specgen.binding.context import Context
 from specgen.binding.evaluate import condition, value
 from specgen.binding.instance import Candidate, Selection
@@ -70,15 +71,12 @@ def _judged(ctx: Context, candidate: Implementation) -> tuple[int | None, Span, 
 
 
 def _rank(ctx: Context, candidate: Implementation) -> int | None:
-    target = ctx.shared.target
     if candidate.target is None:
         return ANY
     text = candidate.target.text
-    if text in targets.FAMILIES:
-        return STANDS_FOR if text == ctx.shared.fact("family") else None
-    if text == ctx.shared.fact("name"):
+    if ctx.shared.ask(is_called, text):
         return EXACT
-    return STANDS_FOR if text == targets.stand_in(target.name) else None
+    return STANDS_FOR if ctx.shared.ask(is_stood_for_by, text) else None
 
 
 def _refusal(ctx: Context, expr: Expr) -> str | None:

@@ -91,6 +91,17 @@ def test_a_limit_that_some_pass_is_asked_of_each(monkeypatch: pytest.MonkeyPatch
     assert len(bindings(grid(least), monkeypatch)) == 1
 
 
+def test_a_motif_that_prefers_targets_is_bound_for_each_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sum_span` has an implementation for gfx12 and others for any target."""
+    path = SPECS / "streaming" / "sum_spans.spec.yaml"
+    spec = load_spec(path, SPECS).spec
+    assert spec is not None
+    made = {(targets.load(name).family == "gfx12", targets.load(name).subgroup_size) for name in targets.DEFAULT}
+    found = bindings(spec, monkeypatch)
+    assert 2 <= len(found) <= len(made) < len(targets.DEFAULT)
+    assert {targets.load(name).family == "gfx12" for name in found} == {True, False}
+
+
 def test_targets_of_one_call_agree_on_symbols() -> None:
     """Where barriers are split on one target only, the entries that are one kernel on the other are told apart too."""
     path = SPECS / "streaming" / "split_barrier_reuse.spec.yaml"

@@ -9,6 +9,7 @@ import pytest
 from binding_helpers import ARGS, bound, text
 
 from specgen import expand, ir
+from specgen.binding.instance import Op, Operand
 from specgen.diagnostics import Span
 
 SOURCE = """
@@ -99,3 +100,65 @@ def test_functions_and_arguments_say_what_they_are() -> None:
         'motif.policies = {p = 2 : i64, w = "a", f = 1 : i64}, motif.math = ["contract", "no_nan"]}',
     ):
         assert part in line
+
+
+def op(name: str, results: str, operands: str, extra: tuple[tuple[str, object], ...] = (), **own: object) -> Op:
+    """An operation on values of type i32 with these names."""
+    values = [tuple(Operand(word, "i32") for word in words.split()) for words in (operands, results)]
+    return Op(name, *values, tuple(own.items()), extra, (), Span("k", 1, 1, 1, 2))
+
+
+def printed(operation: Op) -> str:
+    """The line of an operation without its place."""
+    instance = bound("- store: {'y[lane]': f32(lane)}").instance
+    assert instance is not None
+    (entry,) = instance.functions
+    body = dataclasses.replace(entry.body, ops=(operation,))
+    made = dataclasses.replace(instance, entries=(dataclasses.replace(entry, body=body),))
+    return expand.expand(made).splitlines()[2].strip().removesuffix('loc("k":1:1)').strip()
+
+
+def test_lines_that_differ_in_names_have_their_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expand, "_lines", {})
+    for left, right, result in (("a", "b", "c"), ("b", "a", "c2"), ("x", "x", "y")):
+        assert printed(op("arith.addi", result, f"{left} {right}")) == f"%{result} = arith.addi %{left}, %{right} : i32"
+    assert printed(op("arith.subi", "c", "a b")) == "%c = arith.subi %a, %b : i32"
+    assert printed(op("motif.pair", "", "a")) == '"motif.pair"(%a) : (i32) -> ()'
+    assert printed(op("motif.pair", "a", "")) == '%a = "motif.pair"() : () -> i32'
+
+
+def test_values_that_are_equal_and_not_alike_are_printed_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`True` is a unit attribute and 1 a number, though they are equal; own and discardable keys are told apart."""
+    monkeypatch.setattr(expand, "_lines", {})
+    expected = {
+        "{n}": {"extra": (("n", True),)},
+        "{n = 1 : i64}": {"extra": (("n", 1),)},
+        "<{n}>": {"n": True},
+        "<{n = 1 : i64}>": {"n": 1},
+    }
+    for _ in range(2):
+        for text_, given in expected.items():
+            assert printed(op("motif.mark", "", "", **given)) == f'"motif.mark"() {text_} : () -> ()'
+
+
+def test_text_that_looks_like_a_hole_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expand, "_lines", {})
+    for name in ("a", "b"):
+        line = printed(op("motif.check", "", name, message="%hole0hole and %hole7hole"))
+        assert line == f'"motif.check"(%{name}) <{{message = "%hole0hole and %hole7hole"}}> : (i32) -> ()'
+
+
+def test_names_are_checked_in_lines_that_are_known() -> None:
+    assert printed(op("arith.addi", "c", "a b"))
+    with pytest.raises(ValueError, match="not an identifier"):
+        printed(
+            dataclasses.replace(op("arith.addi", "c", "a b"), operands=(Operand("a b", "i32"), Operand("b", "i32")))
+        )
+
+
+def test_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expand, "_lines", {})
+    monkeypatch.setattr(expand, "_MOST", 3)
+    for number in range(10):
+        assert printed(op("motif.mark", "", "", n=number)) == f'"motif.mark"() <{{n = {number} : i64}}> : () -> ()'
+        assert len(expand._lines) <= 3
