@@ -84,6 +84,8 @@ def _environment() -> jinja2.Environment:
     from jinja2 import DictLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+    from specgen.template_code import TemplateCode
+
     folder = resources.files("specgen.templates")
     sources = {name: (folder / name).read_text(encoding="utf-8") for name in ("test_suite.py.j2", "benchmark.py.j2")}
     environment = ImmutableSandboxedEnvironment(
@@ -92,6 +94,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=TemplateCode(),
     )
     environment.filters.update(python=python, comment=comment, comments=comments, check_source=check_source)
     return environment

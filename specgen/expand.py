@@ -74,12 +74,15 @@ def _environment() -> SandboxedEnvironment:
     from jinja2 import PackageLoader, StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
+    from specgen.template_code import TemplateCode
+
     # The output is MLIR, not a page: quoting is the filters' task.
     environment = SandboxedEnvironment(
         loader=PackageLoader("specgen", "templates"),
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
+        bytecode_cache=TemplateCode(),
     )
     environment.filters.update(_FILTERS)
     return environment
