@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jinja2
 import pytest
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2.sandbox import SandboxedEnvironment, unsafe
 
 from specgen import expand
 from specgen.template_code import TemplateCode
@@ -28,10 +28,16 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
+@unsafe
+def secret() -> str:
+    """What a sandbox does not call."""
+    return "told"
+
+
 def rendered(text: str = TEXT, environment: type[jinja2.Environment] = jinja2.Environment, **settings: bool) -> str:
     """A template of an environment of its own, rendered."""
     made = environment(loader=jinja2.DictLoader({"t": text}), bytecode_cache=TemplateCode(), **settings)  # type: ignore[arg-type]
-    return made.get_template("t").render(numbers=(1, 2))
+    return made.get_template("t").render(numbers=(1, 2), secret=secret)
 
 
 def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,9 +65,9 @@ def test_another_text_or_setting_has_code_of_its_own(kept: Path) -> None:
     assert rendered(trim_blocks=True) == "1;\n2;\n"
     assert rendered("{% if true %}\n{{ numbers }}{% endif %}", trim_blocks=True) == "(1, 2)"
     assert rendered("{% if true %}\n{{ numbers }}{% endif %}") == "\n(1, 2)"
-    assert rendered("{{ numbers.__class__ }}") == "<class 'tuple'>"
+    assert rendered("{{ secret() }}") == "told"
     with pytest.raises(jinja2.exceptions.SecurityError):
-        rendered("{{ numbers.__class__.__mro__ }}", SandboxedEnvironment)
+        rendered("{{ secret() }}", SandboxedEnvironment)
 
 
 @pytest.mark.parametrize("contents", [b"", b"garbage", None])
