@@ -1,0 +1,1 @@
+"""Random kernels with staged views, `split` and loop schedules: spec text and meaning, drawn side by side."""
