@@ -73,16 +73,18 @@ def entries(instances: Mapping[str, Instance]) -> list[dict[str, Any]]:
 
 
 def find_entry(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The entry with this name or symbol; raises `DeviceError` when there is none.
+    """The entry with this name, else the first with this symbol; raises `DeviceError` when there is none.
 
     `KERNEL__NAME` is an entry's too that shares the symbol of another one.
     """
     entries = manifest.get("entries", ())
     kernel = manifest.get("spec", {}).get("name", "")
-    for entry in entries:
-        own = entry.get("name")
-        if name in (own, entry["symbol"]) or (own is not None and name == symbol_of(kernel, own)):
-            return entry
+    named = {entry["name"]: entry for entry in entries if "name" in entry}
+    spelt = {symbol_of(kernel, own): entry for own, entry in named.items()}
+    symbols = {entry["symbol"]: entry for entry in reversed(entries)}
+    for known in (named, symbols, spelt):
+        if name in known:
+            return known[name]
     raise DeviceError(f"no entry {name}; entries: {', '.join(e.get('name', e['symbol']) for e in entries) or 'none'}")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from math import copysign
 
 from specgen.diagnostics import Span
 from specgen.manifest import symbol_of
@@ -26,16 +27,19 @@ class TypeText:
 class Elements:
     """The elements of a constant: `values` has one entry for a splat or a scalar, else one an element.
 
-    Equal are the same numbers of the same kinds: 0.0 is not -0.0, and NaN is NaN.
+    Equal are the same numbers of the same kinds: 0.0 is not -0.0, and NaN is a NaN of the same sign.
     """
 
     values: tuple[int | float | bool, ...]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Elements) and repr(self.values) == repr(other.values)
+        return isinstance(other, Elements) and self._spelt() == other._spelt()
 
     def __hash__(self) -> int:
-        return hash(repr(self.values))
+        return hash(self._spelt())
+
+    def _spelt(self) -> str:
+        return repr([(v, copysign(1, v)) if v != v else v for v in self.values])
 
 
 Attribute = bool | int | str | tuple[int, ...] | tuple[str, ...] | TypeText | Elements

@@ -16,7 +16,7 @@ from specgen.binding.loops import SCHEDULED, serial_schedule
 from specgen.binding.statements import all_statements, block
 from specgen.binding.values import Value, Word
 from specgen.diagnostics import Diagnostic, Note, Span
-from specgen.loading.walk import bodies
+from specgen.loading.walk import bodies, names_in
 from specgen.manifest import symbol_of
 from specgen.model import Barrier, BufferArg, Implementation, Knob, MemorySchedule, Spec, ViewStatement
 from specgen.model import Name as Identifier
@@ -103,6 +103,7 @@ class _Binder:
             default = self.entry("default", symbol_of(spec.name.text, "default"), settings, {})
         except _Refused:
             return None
+        registers = self.registers(Context(spec, self.shared), default)
         self.check_used()
         variants = self.variants(settings)
         entries = [default]
@@ -116,14 +117,13 @@ class _Binder:
         if len(made) != len(variants) + 2:
             return None
         target = self.shared.target
-        ctx = Context(spec, self.shared)
         instance = Instance(
             name=spec.name.text,
             file=spec.source.name,
             target=target.name,
             subgroup_size=target.subgroup_size,
             math=spec.math,
-            registers=self.registers(ctx, default),
+            registers=registers,
             params=tuple(self.param_values.items()),
             args=self.args,
             entries=tuple(made),
@@ -136,6 +136,14 @@ class _Binder:
             return None
         self.head(ctx, dict(default.policies), {})
         from specgen.binding.evaluate import integer
+
+        policies = {policy.name.text for policy in self.spec.policies}
+        followed = next((n for n in names_in(self.spec.registers.tree) if n.id in policies), None)
+        if followed is not None:
+            message = f"`registers` is one number for all entries; it cannot follow the policy `{followed.id}`."
+            at = self.spec.registers.span_of(followed)
+            ctx.report("SG-POLICY", message, at=at, hint="Use a param, a fact of the target, or a number.")
+            return None
 
         number = integer(ctx, self.spec.registers, "`registers` is static")
         target = self.shared.target

@@ -71,8 +71,8 @@ _kinds: dict[Key, Kind | None] = {}
 def at(text: str, start: int) -> Line | None:
     """The line that begins at `start`, if it has the form of one operation with its place."""
     match = _LINE.match(text, start)
-    if match is None:
-        return None
+    if match is None or "loc(" in match["text"] or "//" in match["text"]:
+        return None  # no place, or one of another operation, or of a comment
     body = match["text"]
     results = tuple(_NAME.findall(match["results"]))
     return Line(

@@ -121,7 +121,9 @@ class Reader(Parser):
     def _name_results(self, op: Operation, line: lines.Line) -> None:
         start = self.pos
         for name, result in zip(line.results, op.results, strict=True):
-            self._register_ssa_definition(name, (result,), Span(start, start + 1 + len(name), self.lexer.input))
+            end = start + len("%") + len(name)
+            self._register_ssa_definition(name, (result,), Span(start, end, self.lexer.input))
+            start = end + len(", ")
         self._resume_from(line.end)
 
     @staticmethod

@@ -14,6 +14,7 @@ from specgen.loading.literals import PICK, choice_problem, literal, number
 from specgen.loading.scopes import check_scopes
 from specgen.loading.sections import TAKEN_VARIANTS
 from specgen.loading.walk import applications, called_in, covered, expressions, names_in, root_of, statements
+from specgen.manifest import symbol_of
 from specgen.model import Atomic, BufferArg, Name, Range, ScalarArg, Spec, Store
 from specgen.schema.messages import nearest
 
@@ -106,6 +107,10 @@ def _variants(spec: Spec) -> list[Diagnostic]:
     for variant in spec.variants:
         if variant.name.text in TAKEN_VARIANTS:
             message = f"every kernel has an entry `{variant.name.text}`; no variant can be called so."
+            findings.append(diagnostic("SG-POLICY", variant.name.span, message, hint="Choose another name."))
+        elif variant.name.text == spec.name.text or variant.name.text.startswith(symbol_of(spec.name.text, "")):
+            kernel = f"an entry point of `{spec.name.text}`"
+            message = f"`{variant.name.text}` is spelt like {kernel}; no variant can be called so."
             findings.append(diagnostic("SG-POLICY", variant.name.span, message, hint="Choose another name."))
         for name, value in variant.values:
             if name.text not in policies:

@@ -180,7 +180,7 @@ def test_a_schedule_or_another_launch_is_another_kernel() -> None:
 def test_zeros_of_two_signs_are_two_kernels() -> None:
     assert Elements((0.0,)) != Elements((-0.0,))
     assert Elements((1,)) != Elements((1.0,)) != Elements((True,))
-    assert Elements((float("nan"),)) == Elements((float("nan"),))
+    assert Elements((float("nan"),)) == Elements((float("nan"),)) != Elements((-float("nan"),))
     head = "policies:\n  side: {default: 0, choices: [0, 1]}\nvariants:\n  below: {side: 1}\n"
     result = bound("- store:\n    y[lane]: f32(0.0) if side == 0 else f32(-0.0)\n", head=head)
     assert result.instance is not None, told(result.diagnostics)

@@ -56,3 +56,12 @@ def test_a_name_that_is_no_entrys_is_refused(artifact: specgen.api.Artifact) -> 
 
 def test_without_a_manifest_a_name_is_a_symbol() -> None:
     assert manifest.symbol({}, "any") == "any"
+
+
+def test_a_name_comes_before_a_symbol_and_a_symbol_before_a_spelling() -> None:
+    """Manifests that others wrote may have entries whose names are symbols of others."""
+    rows = [("default", "k"), ("z", "k__z"), ("k__z", "k__k__z"), ("k", "k__k"), ("same", "k")]
+    made = {"spec": {"name": "k"}, "entries": [{"name": name, "symbol": symbol} for name, symbol in rows]}
+    found = {name: manifest.find_entry(made, name)["name"] for name in ("z", "k__z", "k", "k__k__z", "k__k", "k__same")}
+    assert found == {"z": "z", "k__z": "k__z", "k": "k", "k__k__z": "k__z", "k__k": "k", "k__same": "same"}
+    assert manifest.symbol(made, "same") == "k"

@@ -23,6 +23,7 @@ SPECS = sorted((ROOT / "specs").rglob("*.spec.yaml"))
 MLIR_FILES = sorted((ROOT / "tests" / "filecheck").glob("*.mlir"))
 
 ADD = '%c = arith.addf %a, %b : f32 loc("k.spec.yaml":3:4)\n'
+CAST = '{to} = "builtin.unrealized_conversion_cast"(%b) : (f32) -> (f32, f32) loc("k.spec.yaml":3:4)\n'
 ODD_TOKENS = """%0 %a.b-c @name @"quoted name" #gpu<dim x> !alias ^bb0 -> - -1 0x1F 0xi32 16x128xf32 ?x4 1.5 1. 2.5e-3
 1e3
 "plain" "" "a\\"b" "\\E2\\82" "caf\u00e9" ... {-# #-} { } [ ] ( ) <= == :: , + * / | // a comment 12
@@ -115,12 +116,13 @@ def test_aliases_are_not_remembered() -> None:
         f"func.func @f(%a: f32) {{\n{ADD}func.return }}",
         f"func.func @f(%a: f32, %b: f64) {{\n{ADD}func.return }}",
         f"func.func @f(%a: f32, %b: f32) {{\n{ADD.replace('%c', '%b')}func.return }}",
+        f"func.func @f(%longer: f32, %b: f32) {{\n{CAST.format(to='%r, %longer')}func.return }}",
         '"gpu.barrier"() : () -> () loc("open',
     ],
 )
 def test_the_same_errors(text: str) -> None:
     """What xDSL refuses is refused with the same words at the same place, twice and with its lines known."""
-    ours(f"func.func @f(%a: f32, %b: f32) {{\n{ADD}func.return }}")
+    ours(f"func.func @f(%a: f32, %b: f32) {{\n{ADD}{CAST.format(to='%d, %e')}func.return }}")
     with pytest.raises(ParseError) as expected:
         theirs(text)
     for _ in range(2):
@@ -156,6 +158,10 @@ builtin.module {
         ("%r = arith.subf %a, %a : f32", "%s = arith.subf %b, %a : f32"),
         ("%r = arith.select %p, %a, %b : f32", "%s = arith.select %p, %b, %a : f32"),
         ("memref.store %a, %x[%i] : memref<?xf32>", "memref.store %b, %x[%i] : memref<?xf32>"),
+        (
+            '%r = arith.negf %a : f32 loc("k.spec.yaml":5:6) //',
+            '%s = arith.negf %b : f32 loc("k.spec.yaml":5:6) //',
+        ),
         ("scf.if %p { scf.yield }", "scf.if %p { scf.yield }"),
         ("%r = arith.negf %a : f32 //", "%s = arith.negf %b : f32 //"),
         ("%r = arith.addf %a, %b : f32 // %p", "%s = arith.addf %b, %a : f32 // %p"),
