@@ -107,9 +107,9 @@ class Artifact:
 
     def symbol(self, entry: str) -> str:
         """The entry point of a variant, by its name or symbol; raises `DeviceError` when there is none."""
-        from specgen.manifest import find_entry
+        from specgen import manifest
 
-        return str(find_entry(self.manifest, entry)["symbol"])
+        return manifest.symbol(self.manifest, entry)
 
     def for_device(self) -> DeviceArtifact:
         """The artifact as devices take it."""

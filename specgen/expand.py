@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from specgen.binding.instance import Attribute, BufferParam, Elements, Entry, Instance, Op, Operand, Param, TypeText
 from specgen.diagnostics import Span
+from specgen.remembered import keep
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -157,10 +158,8 @@ def line(op: Op, macro: Callable[[Op, int], str]) -> str:
             return macro(op, 0)
         holes = [Operand(f"hole{number}hole", value.type) for number, value in enumerate(values)]
         count = len(op.results)
-        pieces = tuple(_HOLE.split(macro(replace(op, results=tuple(holes[:count]), operands=tuple(holes[count:])), 0)))
-        if len(_lines) >= _MOST:
-            _lines.clear()
-        _lines[key] = pieces
+        shown = macro(replace(op, results=tuple(holes[:count]), operands=tuple(holes[count:])), 0)
+        pieces = keep(_lines, key, tuple(_HOLE.split(shown)), _MOST)
     parts = list(pieces)
     parts[1::2] = ["%" + identifier(values[int(place)].name) for place in pieces[1::2]]
     return "".join(parts)

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 import triton
+from record import command
 
 WARM_SECONDS = 0.5
 TUNING_ROUNDS = 5
@@ -199,7 +200,7 @@ def main() -> int:
             "device": torch.cuda.get_device_name(),
             "driver": device.facts().name,
             "versions": {"torch": torch.__version__, "triton": triton.__version__},
-            "command": "python benchmarks/h200/measure.py " + " ".join(sys.argv[1:]),
+            "command": command(),
         }
         date = datetime.datetime.now(datetime.UTC).date().isoformat()
         kept = [r for r in held["rows"] if r["name"] != name]

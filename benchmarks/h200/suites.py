@@ -9,6 +9,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from record import command
+
 from specgen import devices
 from specgen.testing import SuiteOptions, run_suite, suite_folders
 
@@ -31,7 +33,7 @@ def main() -> int:
     record = {
         "device": devices.open("vulkan").facts().name,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "command": "python benchmarks/h200/suites.py " + " ".join(sys.argv[1:]),
+        "command": command(),
         "passed": sum(r.passed for r in results),
         "failed": sum(r.failed for r in results),
         "skipped": sum(r.skipped for r in results),

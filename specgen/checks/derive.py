@@ -9,8 +9,9 @@ from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from specgen import ir
 from specgen.checks.cases import Buffer, Check, Reference, Signature, parsed, prepare
-from specgen.checks.trips import Loop, function_named, scheduled_loops, touched_rows
+from specgen.checks.trips import Loop, scheduled_loops, touched_rows
 from specgen.checks.values import FormulaError
 from specgen.expressions import evaluate_formula, nodes
 from specgen.param_sets import of_case
@@ -77,7 +78,7 @@ def derive(
     `rows` are the `args` rows of the manifest, for ranges; `params` are the values of this build,
     `policies` the names of what its entries may disagree in.
     """
-    function = function_named(scheduled.module, serial)
+    function = ir.function_named(scheduled.module, serial)
     places = _schedules(scheduled)
     if function is None or not places:
         return Derivation()

@@ -11,6 +11,7 @@ from typing import Any
 
 from specgen import devices
 from specgen.devices.base import Artifact, Device, DeviceError, Kernel
+from specgen.manifest import symbol
 
 FILE_OF: dict[str, str] = {
     "interpreter": "scheduled.mlir",
@@ -159,9 +160,8 @@ class Places:
         """The loaded entry point. Raises `DeviceError` when the device cannot run it."""
         key = (place, entry)
         if key not in self._kernels:
-            symbol = {e["name"]: e["symbol"] for e in self.manifest["entries"]}[entry]
             device = self.device(place.device, place.subgroup_size)
-            self._kernels[key] = device.load(self.artifact(place.target), symbol)
+            self._kernels[key] = device.load(self.artifact(place.target), symbol(self.manifest, entry))
         return self._kernels[key]
 
     def limit(self, place: Place) -> int | None:

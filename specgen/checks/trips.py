@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from specgen.ir import locations
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
     from xdsl.ir import Operation, SSAValue
 
@@ -63,14 +62,6 @@ class Loop:
         """Iterations for these scalars; None when they do not determine it."""
         span = _span(self.op, numbers)
         return None if span is None else max(0, -((span.start - span.stop) // span.step))
-
-
-def function_named(module: ModuleOp, symbol: str) -> FuncOp | None:
-    """An entry point of a module."""
-    from xdsl.dialects.func import FuncOp
-
-    functions = (op for op in module.body.block.ops if isinstance(op, FuncOp))
-    return next((f for f in functions if f.sym_name.data == symbol), None)
 
 
 def scheduled_loops(function: FuncOp, places: Sequence[str]) -> tuple[list[Loop], list[tuple[str, str]]]:

@@ -31,6 +31,7 @@ def command(spec: str, target: str, entry: str, line: int | None, form: str, qui
     Ranges, exact values, divisors, and which work-items agree; with the declaration, launch, guard, loop or promise
     that each fact rests on. `-v` lists values without a name too, `-q` leaves the reasons out.
     """
+    from specgen import ir
     from specgen.facts_table import table
 
     planned = _planned(spec, target)
@@ -39,7 +40,8 @@ def command(spec: str, target: str, entry: str, line: int | None, form: str, qui
         fail(
             f"no entry {entry} in {planned.instance.name}", nearest(entry, entries) or f"entries: {', '.join(entries)}"
         )
-    function = next(op for op in planned.source.body.block.ops if op.sym_name.data == entries[entry])
+    function = ir.function_named(planned.source, entries[entry])
+    assert function is not None
     rows = table(function, planned.instance, unnamed=verbose)
     if line is not None:
         lines = sorted({n for n in map(_line, rows) if n is not None})

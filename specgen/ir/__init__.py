@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import FuncOp
 
 
 def parse(text: str, name: str = "<ir>") -> ModuleOp:
@@ -26,3 +27,11 @@ def print_module(module: ModuleOp, *, locations: bool = True) -> str:
     from specgen.ir.printer import print_module as implementation
 
     return implementation(module, locations=locations)
+
+
+def function_named(module: ModuleOp, symbol: str) -> FuncOp | None:
+    """The function of that name at the top of a module; None when there is none."""
+    from xdsl.dialects.func import FuncOp
+
+    functions = (op for op in module.body.block.ops if isinstance(op, FuncOp))
+    return next((f for f in functions if f.sym_name.data == symbol), None)

@@ -11,12 +11,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
+
+from specgen.ir import locations
+from specgen.remembered import keep
 
 _LINE = re.compile(
     r"(?P<results>(?:%[a-zA-Z0-9_$.-]+(?:, %[a-zA-Z0-9_$.-]+)* = )?)"
-    r'(?P<text>"?[a-z_]+\.[^\n]*?) (?P<location>loc\("[^"\\\n]*":[0-9]+:[0-9]+\)) *\n',
+    r'(?P<text>"?[a-z_]+\.[^\n]*?) loc\("(?P<file>[^"\\\n]*)":(?P<line>[0-9]+):(?P<column>[0-9]+)\) *\n',
     re.ASCII,
 )
 _NAME = re.compile(r"%([a-zA-Z0-9_$.-]+)", re.ASCII)
@@ -29,12 +32,15 @@ Key = tuple[int, str]
 
 @dataclass(frozen=True)
 class Line:
-    """A line with one operation: its key (the number of results and the text without names), names, place and end."""
+    """A line with one operation: its key (the number of results and the text without names), names, place and end.
+
+    The place is file, line and column as they are written.
+    """
 
     key: Key
     results: tuple[str, ...]
     operands: tuple[str, ...]
-    location: str
+    place: tuple[str, str, str]
     end: int
 
 
@@ -75,9 +81,8 @@ def at(text: str, start: int) -> Line | None:
         return None  # no place, or one of another operation, or of a comment
     body = match["text"]
     results = tuple(_NAME.findall(match["results"]))
-    return Line(
-        (len(results), _NAME.sub("%", body)), results, tuple(_NAME.findall(body)), match["location"], match.end()
-    )
+    place = match["file"], match["line"], match["column"]
+    return Line((len(results), _NAME.sub("%", body)), results, tuple(_NAME.findall(body)), place, match.end())
 
 
 def kind(line: Line) -> Kind | None:
@@ -93,27 +98,15 @@ def remember(line: Line, op: Operation, operands: Mapping[str, tuple[SSAValue, .
     """
     if line.key in _kinds:
         return
-    if len(_kinds) >= _MOST:
-        _kinds.clear()
     values = [operands[name][0] for name in line.operands if name in operands]
     in_order = len(values) == len(line.operands) and list(op.operands) == values
     if in_order and len(set(line.operands)) < len(line.operands):
         return  # the same value twice: another line will tell the order
     plain = not op.regions and not op.successors and len(op.results) == len(line.results)
-    location = op.location
-    told = isinstance(location, FileLineColLoc) and line.location == _text(location)
-    _kinds[line.key] = (
-        Kind(
-            type(op),
-            tuple(v.type for v in values),
-            tuple(r.type for r in op.results),
-            dict(op.properties),
-            dict(op.attributes),
-        )
-        if in_order and plain and told
-        else None
-    )
-
-
-def _text(location: FileLineColLoc) -> str:
-    return f'loc("{location.filename.data}":{location.line.data}:{location.column.data})'
+    place = locations.of(op)
+    told = place is not None and line.place == tuple(map(str, place))
+    made = None
+    if in_order and plain and told:
+        types = tuple(v.type for v in values), tuple(r.type for r in op.results)
+        made = Kind(type(op), *types, dict(op.properties), dict(op.attributes))
+    keep(_kinds, line.key, made, _MOST)

@@ -16,6 +16,9 @@ from xdsl.dialects.scf import WhileOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.printer import Printer
 
+from specgen.ir.kinds import kind_of
+from specgen.remembered import keep
+
 _MOST = 4096
 """How many kinds and places are remembered; a full memory starts afresh."""
 
@@ -47,24 +50,16 @@ class LocationPrinter(Printer):
         if op.regions or op.successors:
             self._print_whole(op)
             return
-        operands, results = op.operands, op.results
-        seen = (
-            *[value.type for value in operands],
-            *[value.type for value in results],
-            *op.properties.values(),
-            *op.attributes.values(),
-        )
-        key = (type(op), len(operands), *op.properties, len(op.properties), *op.attributes, *map(id, seen))
+        form, seen = kind_of(op)
+        key = (*form, *map(id, seen))
         kind = _kinds.get(key)
         if kind is None:
-            if len(_kinds) >= _MOST:
-                _kinds.clear()
-            kind = _kinds[key] = Kind(self._learnt(op), seen)
+            kind = keep(_kinds, key, Kind(self._learnt(op), seen), _MOST)
         if kind.pieces is None:
             self._print_whole(op)
             return
         parts = list(kind.pieces)
-        for number, value in enumerate((*results, *operands)):
+        for number, value in enumerate((*op.results, *op.operands)):
             parts[number] += self._name(value)
         self.print_string("".join(parts) + self._place(op))
 
@@ -118,9 +113,7 @@ class LocationPrinter(Printer):
         if known is None:
             out = StringIO()
             Printer(stream=out).print_attribute(op.location)
-            if len(_places) >= _MOST:
-                _places.clear()
-            known = _places[id(op.location)] = op.location, f" {out.getvalue()}"
+            known = keep(_places, id(op.location), (op.location, f" {out.getvalue()}"), _MOST)
         return known[1]
 
     def print_block_argument(self, arg: BlockArgument, print_type: bool = True) -> None:

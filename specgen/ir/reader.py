@@ -22,6 +22,7 @@ from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRT
 from specgen.ir import lines
 from specgen.ir.dialect import context
 from specgen.ir.locations import make
+from specgen.remembered import keep
 
 _TOKEN = re.compile(
     r"(?:\s++|//[^\n]*+)*+(?:"
@@ -109,7 +110,7 @@ class Reader(Parser):
         known = self.ssa_values
         kind = lines.kind(line)
         if kind is not None and all(name in known for name in line.operands):
-            op = kind.make([known[name][0] for name in line.operands], self._place(line.location))
+            op = kind.make([known[name][0] for name in line.operands], _location(*line.place))
             if op is not None:
                 self._name_results(op, line)
                 return op
@@ -125,12 +126,6 @@ class Reader(Parser):
             self._register_ssa_definition(name, (result,), Span(start, end, self.lexer.input))
             start = end + len(", ")
         self._resume_from(line.end)
-
-    @staticmethod
-    def _place(text: str) -> FileLineColLoc:
-        match = _LOCATION.match(text)
-        assert match is not None
-        return _location(*match.groups())
 
     def parse_optional_location(self) -> LocationAttr | None:
         """`loc("file":line:column)`, if it stands here; other forms as xDSL reads them."""
@@ -172,9 +167,7 @@ class Reader(Parser):
             return memory[text]
         parsed = parse()
         if self._stands_behind(match.end()) and not (self.attribute_aliases or self.dialect_resources):
-            if len(memory) >= _MOST:
-                memory.clear()
-            memory[text] = parsed
+            keep(memory, text, parsed, _MOST)
         return parsed
 
     def _stands_behind(self, end: int) -> bool:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, ErasedSSAValue, Operation
 
+from specgen.ir.kinds import kind_of
+
 _MOST = 1 << 16
 """How many kinds are remembered; a full memory starts afresh."""
 
@@ -49,19 +51,12 @@ def _verify_block(block: Block) -> None:
 
 
 def _verify_leaf(op: Operation, around: type) -> None:
-    operands = op.operands
-    seen = (
-        *[value.type for value in operands],
-        *[value.type for value in op.results],
-        *op.properties.values(),
-        *op.attributes.values(),
-    )
-    form = (type(op), around, len(operands), *op.properties, len(op.properties), *op.attributes)
-    near = (*form, *map(id, seen))
-    erased = any(isinstance(value, ErasedSSAValue) for value in operands)
+    form, seen = kind_of(op)
+    near = (around, *form, *map(id, seen))
+    erased = any(isinstance(value, ErasedSSAValue) for value in op.operands)
     if near in _at_hand and not erased:
         return
-    key = (*form, *seen)
+    key = (around, *form, *seen)
     if key not in _in_order or erased:
         op.verify()
     for memory in (_in_order, _at_hand):

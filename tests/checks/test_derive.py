@@ -8,7 +8,7 @@ from specgen import ir, manifest, targets
 from specgen.binding import bind
 from specgen.checks.derive import MOST_BYTES, Schedule, wanted_trips
 from specgen.checks.plan import plan_suite
-from specgen.checks.trips import function_named, scheduled_loops, touched_rows
+from specgen.checks.trips import scheduled_loops, touched_rows
 from specgen.loading import load_spec
 from specgen.stages import plan, schedule_instance
 
@@ -169,7 +169,7 @@ def test_inputs_of_a_reference_do_and_the_suite_says_so(derived, tmp_path):
 
 
 def _serial(planned):
-    return function_named(planned.scheduled.module, planned.instance.entry("serial").symbol)
+    return ir.function_named(planned.scheduled.module, planned.instance.entry("serial").symbol)
 
 
 def test_touched_rows_follow_the_loop(derived):

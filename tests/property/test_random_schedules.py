@@ -13,15 +13,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from device_artifacts import artifact_of, device, lowered
 from random_schedules import running
 from random_schedules.faults import PLANTED
 from random_schedules.meaning import Kernel
 
-from specgen import devices, manifest, targets
-from specgen.devices.base import Artifact, Device
+from specgen import stages
+from specgen.devices.base import Device
 from specgen.devices.interpreter import interpret_batch
-from specgen.lowering import amdgpu, spirv
-from specgen.stages import Planned
 
 TARGET = "gfx1151"
 EVERYWHERE = {
@@ -67,7 +66,7 @@ def _drawn(seeds: range, folder: Path, target: str, sweep: Sweep) -> Any:
     """The kernels that a target accepts, with their seeds and plans."""
     for seed in seeds:
         kernel = running.of_seed(seed)
-        plan = running.planned(running.spec_of(kernel, folder), target)
+        plan = stages.plan(running.spec_of(kernel, folder), target)
         if plan.planned is None:
             _refusal(sweep, kernel, [(d.code, d.message) for d in plan.diagnostics if d.is_error])
             continue
@@ -98,41 +97,18 @@ def _interpreted(seeds: range, folder: Path) -> Sweep:
     return sweep
 
 
-def _artifact(planned: Planned, target: str) -> Artifact:
-    facts = targets.load(target)
-    if facts.kind == "amdgpu":
-        files = {"kernel.hsaco": amdgpu.lower(planned.scheduled.module, facts).hsaco}
-    else:
-        files = {"kernel.spv": spirv.lower(planned.scheduled.module, facts).spv}
-    rows = {
-        "spec": {"name": planned.instance.name},
-        "args": manifest.arguments(planned.instance),
-        "entries": manifest.entries({target: planned.instance}),
-        "targets": [target],
-    }
-    return Artifact(planned.instance.name, target, rows, files)
-
-
-def _executed(seeds: range, folder: Path, target: str, device: Device) -> Sweep:
+def _executed(seeds: range, folder: Path, target: str, opened: Device) -> Sweep:
     """One launch of each entry, with the scalars in turn."""
     sweep = Sweep()
     for seed, kernel, planned in _drawn(seeds, folder, target, sweep):
         held = running.contents(kernel, Random(seed))
         rows = running.launches(kernel, seed)
         row = rows[seed % len(rows)]
-        artifact = _artifact(planned, target)
+        artifact = artifact_of(planned, target, lowered(planned, target))
         for entry in planned.instance.functions:
-            run = device.load(artifact, entry.name).launch(running.arguments(kernel, row, held), (kernel.groups, 1, 1))
+            run = opened.load(artifact, entry.name).launch(running.arguments(kernel, row, held), (kernel.groups, 1, 1))
             _compare(kernel, run, kernel.run(row, held), (seed, target, entry.name, row))
     return sweep
-
-
-def _device(name: str) -> Device:
-    opened = devices.open(name)
-    reason = opened.available()
-    if reason is not None:
-        pytest.skip(reason)
-    return opened
 
 
 def test_forty_fixed_seeds_agree(tmp_path: Path) -> None:
@@ -143,7 +119,7 @@ def test_forty_fixed_seeds_agree(tmp_path: Path) -> None:
 
 
 def test_machine_code_agrees(tmp_path: Path) -> None:
-    assert _executed(range(1, 5), tmp_path, TARGET, _device("amdgpu-emulator")).accepted == 4
+    assert _executed(range(1, 5), tmp_path, TARGET, device("amdgpu-emulator")).accepted == 4
 
 
 @pytest.mark.slow
@@ -158,10 +134,10 @@ def test_hundreds_agree(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["gfx942", "gfx1151", "gfx1201"])
 def test_machine_code_of_many_agrees(tmp_path: Path, target: str) -> None:
-    assert _executed(range(340, 365), tmp_path, target, _device("amdgpu-emulator")).accepted >= 14
+    assert _executed(range(340, 365), tmp_path, target, device("amdgpu-emulator")).accepted >= 14
 
 
 @pytest.mark.slow
 @pytest.mark.required_in_ci
 def test_shaders_of_many_agree(tmp_path: Path) -> None:
-    assert _executed(range(400, 440), tmp_path, "vulkan1.3", _device("vulkan")).accepted >= 24
+    assert _executed(range(400, 440), tmp_path, "vulkan1.3", device("vulkan")).accepted >= 24

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytest
-from fault_kinds_product import name_of, plan, runs, scalars
+from device_artifacts import artifact_of, device, lowered
+from fault_kinds_product import plan, runs, scalars
 
-from specgen import devices, manifest, targets
-from specgen.devices.base import Artifact, Device, Grid, Run
+from specgen import targets
+from specgen.devices.base import Artifact, Grid, Run
 from specgen.lowering.amdgpu import AmdgpuBinary
 
 EXECUTABLE = tuple(name for name in targets.AMDGPU if name != "gfx1250")
@@ -19,11 +19,7 @@ EXECUTABLE = tuple(name for name in targets.AMDGPU if name != "gfx1250")
 
 @functools.lru_cache(maxsize=256)
 def _binary(text: str, target: str, policies: tuple[tuple[str, Any], ...]) -> Any:
-    from specgen.lowering import amdgpu, spirv
-
-    facts = targets.load(target)
-    module = plan(text, target, **dict(policies)).scheduled.module
-    return amdgpu.lower(module, facts) if facts.kind == "amdgpu" else spirv.lower(module, facts)
+    return lowered(plan(text, target, **dict(policies)), target)
 
 
 def code(text: str, target: str, **policies: Any) -> AmdgpuBinary:
@@ -33,26 +29,7 @@ def code(text: str, target: str, **policies: Any) -> AmdgpuBinary:
 
 def artifact(text: str, target: str, **policies: Any) -> Artifact:
     """What a device loads."""
-    instance = plan(text, target, **policies).instance
-    rows = {
-        "args": manifest.arguments(instance),
-        "entries": manifest.entries({target: instance}),
-        "targets": [target],
-        "spec": {"name": name_of(text)},
-    }
-    binary = _binary(text, target, tuple(sorted(policies.items())))
-    files = {"kernel.hsaco": binary.hsaco} if targets.load(target).kind == "amdgpu" else {"kernel.spv": binary.spv}
-    return Artifact(name_of(text), target, rows, files)
-
-
-@functools.cache
-def device(kind: str) -> Device:
-    """An open device; the test is skipped without one."""
-    opened = devices.open(kind)
-    reason = opened.available()
-    if reason is not None:
-        pytest.skip(reason)
-    return opened
+    return artifact_of(plan(text, target, **policies), target, code(text, target, **policies))
 
 
 def launch(

@@ -204,15 +204,14 @@ def where(op: Operation) -> str:
 
 def find_function(module: ModuleOp | str, entry: str) -> FuncOp:
     """The function `entry` of a module or of its text. Raises `DeviceError` when there is none."""
-    from specgen.ir import parse
+    from specgen.ir import function_named, parse
 
     if isinstance(module, str):
         module = parse(module)
-    found = [op for op in module.walk() if isinstance(op, FuncOp)]
-    for op in found:
-        if op.sym_name.data == entry:
-            return op
-    names = ", ".join(op.sym_name.data for op in found)
+    found = function_named(module, entry)
+    if found is not None:
+        return found
+    names = ", ".join(op.sym_name.data for op in module.walk() if isinstance(op, FuncOp))
     raise DeviceError(f"no entry {entry}; the module has {names or 'none'}")
 
 

@@ -175,12 +175,12 @@ def _loops(prog: Program, steady: list[bool]) -> list[Loop]:
     flags = steady if len(steady) == len(heads) else [False] * len(heads)
     loops = []
     for head, flag in zip(heads, flags, strict=True):
-        body, todo = {head}, list(latches[head])
-        while todo:
-            number = todo.pop()
+        body, pending = {head}, list(latches[head])
+        while pending:
+            number = pending.pop()
             if number not in body:
                 body.add(number)
-                todo += [b.number for b in prog.blocks if number in successors(b)]
+                pending += [b.number for b in prog.blocks if number in successors(b)]
         exits = {n for number in body for n in successors(blocks[number]) if n not in body}
         loops.append(Loop(head, frozenset(body), frozenset(exits), flag))
     return loops

@@ -16,9 +16,9 @@ def most_outstanding(kernel: Kernel) -> dict[int, dict[str, int]]:
             kernel.program.compile(block)
     entering: dict[int, dict[str, int]] = {block.number: {} for block in blocks}
     found: dict[int, dict[str, int]] = {}
-    todo, visited = [kernel.program.entry], {kernel.program.entry}
-    while todo:
-        number = todo.pop()
+    pending, visited = [kernel.program.entry], {kernel.program.entry}
+    while pending:
+        number = pending.pop()
         counts = dict(entering[number])
         for step in blocks[number].steps:
             if step.waits:
@@ -33,5 +33,5 @@ def most_outstanding(kernel: Kernel) -> dict[int, dict[str, int]]:
             if merged != before or following not in visited:
                 visited.add(following)
                 entering[following] = merged
-                todo.append(following)
+                pending.append(following)
     return found

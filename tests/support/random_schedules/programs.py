@@ -54,7 +54,7 @@ class Programs(Expressions):
         """A kernel without checks; what it leaves in `w` and `out` is its result."""
         scalars = [self._scalar(key) for key in ("n", "m", "b")]
         group = Index("group", lambda env: env["group"], 0, self.groups - 1)
-        scope = Scope([scalars[0], scalars[1], group], [], ["total", "other"])
+        scope = Scope([scalars[0], scalars[1], group], ["total", "other"])
         body = [self._variable("total", self.literal()), self._variable("other", self.literal())]
         if self.planted is not None:
             body += faults.PLANTED[self.planted].make(self, scope)

@@ -12,7 +12,6 @@ import numpy as np
 from random_schedules.faults import PLANTED
 from random_schedules.meaning import NUMPY, Kernel
 from random_schedules.programs import SCALARS, Programs
-from specgen import stages
 from specgen.loading import load_spec
 from specgen.model import Spec
 
@@ -35,11 +34,6 @@ def spec_of(kernel: Kernel, folder: Path) -> Spec:
     assert loaded.spec is not None, f"{kernel.text}\n{errors}"
     assert not errors, f"{kernel.text}\n{errors}"
     return loaded.spec
-
-
-def planned(spec: Spec, target: str) -> stages.Plan:
-    """The plan for a target."""
-    return stages.plan(spec, target)
 
 
 def contents(kernel: Kernel, random: Random) -> dict[str, Any]:

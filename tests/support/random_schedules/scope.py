@@ -18,7 +18,6 @@ class Scope:
     """Names of the open blocks, and what the loops and conditions around ask for."""
 
     counters: list[Index]
-    values: list[str]
     settable: list[str]
     views: list[View] = field(default_factory=list)
     uniform: bool = True
@@ -29,7 +28,7 @@ class Scope:
 
     def inside(self, **changes: Any) -> Scope:
         """A block in this one."""
-        held = {"counters": list(self.counters), "values": list(self.values), "views": list(self.views)}
+        held = {"counters": list(self.counters), "views": list(self.views)}
         return replace(self, **{**held, "settable": list(self.settable), **changes})
 
 
@@ -182,13 +181,10 @@ class Expressions:
         return E(f"sum({view.name}[{text}])", value)
 
     def value(self, scope: Scope, *, reads: bool = True) -> E:
-        """A value: of a view, a buffer, a let or a literal."""
+        """A value: of a view, a buffer or a literal."""
         makers: list[Callable[[], E]] = [self.literal]
         if scope.views:
             makers += [lambda: self.seen(scope, self.random.choice(scope.views))] * 3
-        if scope.values:
-            name = self.random.choice(scope.values)
-            makers += [lambda: E(name, lambda env: env[name])] * 2
         if reads:
             makers += [lambda: self.read(scope)] * 2
         return self.random.choice(makers)()
